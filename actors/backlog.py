@@ -1,0 +1,153 @@
+"""Due rows that have been read and wait for a lane or for a free place. Pure: no clock, no store."""
+
+from collections import deque
+from collections.abc import Iterable
+from heapq import heappop, heappush
+
+from ..storage.values import ChatId, Cursor, DueRow
+
+LAST_SEQ = 2**63 - 1
+ROWS = 20_000
+ROWS_PER_LANE = 1_000
+
+
+class Backlog:
+    """Rows by handler, in due order, of which one per lane at a time is free to run.
+
+    The cursor says up to where the store's due order has been read; `rewind` takes it back when a row
+    turns up before it.
+    """
+
+    def __init__(self, busy_lanes: set[ChatId]) -> None:
+        self.cursor: Cursor | None = None
+        self._busy = busy_lanes
+        self._held: dict[int, DueRow] = {}
+        self._free: dict[str, list[tuple[int, int, DueRow]]] = {}
+        self._behind: dict[ChatId, deque[DueRow]] = {}
+        self._first: dict[ChatId, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __contains__(self, seq: int) -> bool:
+        return seq in self._held
+
+    @property
+    def room(self) -> int:
+        return max(0, ROWS - len(self._held))
+
+    @property
+    def free_rows(self) -> int:
+        """How many rows wait for a place only; a few of them may have been discarded since."""
+        return sum(len(heap) for heap in self._free.values())
+
+    def add(self, rows: Iterable[DueRow]) -> list[DueRow]:
+        """Take rows that were read past the cursor. Returns those whose lane is too long to be held here."""
+        overflow: list[DueRow] = []
+        last: DueRow | None = None
+        for row in rows:
+            last = row
+            if row.seq in self._held:
+                continue
+            lane = row.chat_id
+            if lane is None:
+                self._offer(row)
+            elif lane not in self._busy and lane not in self._first:
+                self._first[lane] = row.seq
+                self._offer(row)
+            else:
+                line = self._behind.setdefault(lane, deque())
+                if len(line) >= ROWS_PER_LANE:
+                    overflow.append(row)
+                else:
+                    self._held[row.seq] = row
+                    _insert(line, row)
+        if last is not None:
+            self.cursor = Cursor(last.next_attempt_at, last.seq)
+        return overflow
+
+    def _offer(self, row: DueRow) -> None:
+        self._held[row.seq] = row
+        heap = self._free.get(row.handler)
+        if heap is None:
+            heap = self._free[row.handler] = []
+        heappush(heap, (row.next_attempt_at, row.seq, row))
+
+    def rewind(self, due_at: int) -> None:
+        """A row with this due time has appeared in the store."""
+        if self.cursor is not None and due_at <= self.cursor.next_attempt_at:
+            self.cursor = Cursor(due_at - 1, LAST_SEQ)
+
+    def heads(self) -> list[tuple[int, int, str]]:
+        """For each handler with a free row the place of its earliest one in the due order."""
+        found = (self.head(handler) for handler in list(self._free))
+        return [head for head in found if head is not None]
+
+    def head(self, handler: str) -> tuple[int, int, str] | None:
+        heap = self._free.get(handler)
+        while heap:
+            at, seq, row = heap[0]
+            if self._held.get(seq) is row:
+                return at, seq, handler
+            heappop(heap)
+        self._free.pop(handler, None)
+        return None
+
+    def pop(self, handler: str) -> DueRow | None:
+        """The earliest free row of this handler. Its lane stays taken until `leave_lane` or `put_back`."""
+        heap = self._free.get(handler)
+        while heap:
+            row = heappop(heap)[2]
+            if self._held.get(row.seq) is row:
+                del self._held[row.seq]
+                return row
+        return None
+
+    def put_back(self, row: DueRow) -> None:
+        """The row was popped and not claimed after all."""
+        self._offer(row)
+
+    def start(self, row: DueRow) -> None:
+        """The row is claimed: its lane is busy."""
+        if row.chat_id is not None:
+            self._first.pop(row.chat_id, None)
+            self._busy.add(row.chat_id)
+
+    def leave_lane(self, lane: ChatId | None) -> bool:
+        """The lane is free for the next in line. True: nobody is in line here any more."""
+        if lane is None:
+            return False
+        self._first.pop(lane, None)
+        line = self._behind.get(lane)
+        while line:
+            row = line.popleft()
+            if self._held.get(row.seq) is row:
+                self._first[lane] = row.seq
+                self._offer(row)
+                break
+        if line:
+            return False
+        self._behind.pop(lane, None)
+        return lane not in self._first
+
+    def discard(self, seq: int) -> None:
+        """The row was cancelled, replaced or changed: forget what was read of it."""
+        row = self._held.pop(seq, None)
+        if row is not None and row.chat_id is not None and self._first.get(row.chat_id) == seq:
+            self.leave_lane(row.chat_id)
+
+    def clear(self) -> None:
+        """Forget all that was read; the rows are in the store."""
+        self.cursor = None
+        self._held.clear()
+        self._free.clear()
+        self._behind.clear()
+        self._first.clear()
+
+
+def _insert(line: deque[DueRow], row: DueRow) -> None:
+    place = len(line)
+    key = (row.next_attempt_at, row.seq)
+    while place and (line[place - 1].next_attempt_at, line[place - 1].seq) > key:
+        place -= 1
+    line.insert(place, row)

@@ -1,0 +1,201 @@
+"""The handle that a bot holds. Safe from many threads; nothing is looked up before its first use."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Self, Unpack
+
+from ..handlers.registry import Registry
+from ..handlers.transports import Transport
+from ..storage.values import ChatId
+from . import questions, views
+from .core import TIMEOUT_S, Core
+from .events import Listener
+from .questions import CancelledJobs, JobOptions, ScheduledJob, Seconds
+
+
+class SchedulerHandle:
+    """A way to one scheduler, by name.
+
+    Every call returns after commit, and raises `SchedulerUnavailableError` when nothing has answered within its
+    `timeout` (seconds), `RequestRefusedError` when the scheduler has refused, and `InvalidJobError` before anything
+    is sent. A call made while the scheduler restarts is repeated, and done once.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    # Jobs that survive
+
+    def persisted(
+        self,
+        id: str,  # noqa: A002  the word that users have for it
+        handler: str,
+        *,
+        at: datetime | None = None,
+        after: Seconds | None = None,
+        timeout: float = TIMEOUT_S,
+        **options: Unpack[JobOptions],
+    ) -> ScheduledJob:
+        """Have `handler` called once, at an instant or after a delay. The same id again replaces; the past runs at once."""
+        return self.schedule(handler, id=id, at=at, after=after, timeout=timeout, **options)
+
+    def persisted_every(
+        self,
+        id: str,  # noqa: A002  the word that users have for it
+        handler: str,
+        *,
+        every: Seconds,
+        at: datetime | None = None,
+        timeout: float = TIMEOUT_S,
+        **options: Unpack[JobOptions],
+    ) -> ScheduledJob:
+        """Have `handler` called again and again, on a grid that begins one interval from now, or at `at`.
+
+        It stays on its grid however long a run takes; after an outage it runs once and goes on.
+        """
+        return self.schedule(handler, id=id, at=at, every=every, timeout=timeout, **options)
+
+    def schedule(
+        self,
+        handler: str,
+        *,
+        id: str | None = None,  # noqa: A002  the word that users have for it
+        at: datetime | None = None,
+        after: Seconds | None = None,
+        every: Seconds | None = None,
+        timeout: float = TIMEOUT_S,
+        **options: Unpack[JobOptions],
+    ) -> ScheduledJob:
+        """Schedule a job; without an id it gets one."""
+        job = questions.spec(
+            handler, self._core.clock.wall(), id=id, at=at, after=after, every=every, options=options
+        )
+        return self._core.ask(questions.schedule(job), timeout)
+
+    def schedule_many(self, jobs: Iterable[Mapping[str, object]], *, timeout: float = TIMEOUT_S) -> list[str]:
+        """Schedule jobs, each a mapping of what `schedule` takes, in one transaction: all of them or none. Their ids."""
+        specs = questions.specs(jobs, self._core.clock.wall())
+        return self._core.ask(questions.schedule_many(specs), timeout) if specs else []
+
+    # Jobs in memory
+
+    def run_after(
+        self,
+        delay: Seconds,
+        function: Callable[..., object],
+        *arguments: object,
+        id: str | None = None,  # noqa: A002  the word that users have for it
+        time_limit: Seconds | None = None,
+        timeout: float = TIMEOUT_S,
+    ) -> str:
+        """Call a function of this process after a delay, on its event loop if it has one. Gone with the process."""
+        question = self._core.closure(
+            delay, function, arguments, id=id, repeat=False, time_limit=time_limit, timeout_s=timeout
+        )
+        return self._core.ask(question, timeout).id
+
+    def run_every(
+        self,
+        interval: Seconds,
+        function: Callable[..., object],
+        *arguments: object,
+        id: str | None = None,  # noqa: A002  the word that users have for it
+        time_limit: Seconds | None = None,
+        timeout: float = TIMEOUT_S,
+    ) -> str:
+        """Call a function of this process again and again; each interval begins when the run before has ended."""
+        question = self._core.closure(
+            interval, function, arguments, id=id, repeat=True, time_limit=time_limit, timeout_s=timeout
+        )
+        return self._core.ask(question, timeout).id
+
+    # Changing what is scheduled
+
+    def cancel(self, *ids: str, timeout: float = TIMEOUT_S) -> CancelledJobs:
+        """Cancel jobs. Unknown ids are ignored; the answer says which. What runs may finish, but settles nothing."""
+        self._core.forget_closures(ids)
+        return self._core.ask(questions.cancel(ids), timeout)
+
+    def run_now(self, id: str, *, timeout: float = TIMEOUT_S) -> None:  # noqa: A002  the word that users have for it
+        """Run a scheduled job now. A repeating one runs once more; its grid stays."""
+        self._core.ask(questions.run_now(id), timeout)
+
+    def redrive(self, id: str, *, timeout: float = TIMEOUT_S) -> None:  # noqa: A002  the word that users have for it
+        """Put a parked job back, due now, with all its attempts."""
+        self._core.ask(questions.redrive(id), timeout)
+
+    # Looking
+
+    def get(self, id: str, *, timeout: float = TIMEOUT_S) -> views.Job | None:  # noqa: A002  the word that users have for it
+        """The job; one that has ended is told from its ledger. None: there was never one, or it is long ago."""
+        return self._core.ask(questions.get(id), timeout)
+
+    def pending(
+        self,
+        *,
+        chat_id: ChatId | None = None,
+        status: str | None = None,
+        limit: int = 100,
+        after: str | None = None,
+        timeout: float = TIMEOUT_S,
+    ) -> list[views.Job]:
+        """Jobs that have not ended, in order of due time. `after` is the id that the page before ended with."""
+        return self._core.ask(questions.pending(chat_id, status, limit, after), timeout)
+
+    def history(
+        self,
+        id: str | None = None,  # noqa: A002  the word that users have for it
+        *,
+        chat_id: ChatId | None = None,
+        outcome: str | None = None,
+        limit: int = 100,
+        before: int | None = None,
+        timeout: float = TIMEOUT_S,
+    ) -> list[views.Occurrence]:
+        """What became of each occurrence, newest first. `before` is the number that the page before ended with."""
+        return self._core.ask(questions.history(id, chat_id, outcome, limit, before), timeout)
+
+    def sessions(
+        self, *, chat_id: ChatId | None = None, limit: int = 100, timeout: float = TIMEOUT_S
+    ) -> list[views.StoredSession]:
+        return self._core.ask(questions.sessions(chat_id, limit), timeout)
+
+    def health(self, *, timeout: float = TIMEOUT_S) -> views.Health:
+        return self._core.ask(questions.health(), timeout)
+
+    # This process as a host
+
+    def attach(
+        self,
+        handlers: Sequence[str] = (),
+        *,
+        registry: Registry | None = None,
+        loop: asyncio.AbstractEventLoop | None = None,
+        transport: Transport | None = None,
+        places: int = 100,
+        timeout: float = TIMEOUT_S,
+    ) -> Self:
+        """Run jobs in this process, up to `places` at once, for the handlers that it has registered or `handlers` names.
+
+        They run on `loop` (which must be running, in whatever thread); without one, on a loop in a thread of its own.
+        """
+        self._core.attach(handlers, registry, loop, transport, places, timeout)
+        return self
+
+    def listen(self, listener: Listener, *, timeout: float = TIMEOUT_S) -> None:
+        """Have every event (`job.run`, `job.error`, …) told to a function, which must be quick. It may miss some."""
+        self._core.listen(listener, timeout)
+
+    def stop(self, *, grace: float = 10.0) -> None:
+        """Leave: running handlers of this process get the grace. Ends the system if this handle started it."""
+        self._core.stop(grace)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()

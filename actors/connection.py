@@ -1,0 +1,126 @@
+"""A process's way into a running system: contexts to talk through, and where the scheduler is."""
+
+import os
+import threading
+from typing import Any
+
+from thespian.actors import ActorAddress
+
+from . import system
+from .corrections import NoSystemError
+from .errors import SchedulerUnavailableError, WrongSchedulerError
+from .folder import NotRunningError, PrivateFolder
+from .names import SCHEDULER
+
+LOOK_UP_S = 2.0
+
+
+class Connection:
+    """Finds the system of one database, again after each time that it was lost. Used by many threads."""
+
+    def __init__(self, database: str | os.PathLike[str], name: str | None) -> None:
+        self.folder = PrivateFolder(database)
+        self._name = name
+        self._mutex = threading.Lock()
+        self._system: Any = None
+        self._port = 0
+        self._guardian = ""
+        self._pid = 0
+        self._generation = 0
+
+    def open(self) -> "Context":
+        """A context of one's own, with the scheduler's address. It is used by one thread at a time.
+
+        Raises `SchedulerUnavailableError` where nothing runs, and `WrongSchedulerError`.
+        """
+        with self._mutex:
+            self._join()
+            clone = self._system._systemBase.external_clone()
+            generation = self._generation
+        context = Context(clone, generation)
+        try:
+            context.find_scheduler()
+        except BaseException:
+            context.close()
+            self.lost(generation)
+            raise
+        return context
+
+    def lost(self, generation: int) -> None:
+        """The system that a context belonged to did not answer: look for it anew."""
+        with self._mutex:
+            if generation == self._generation:
+                self._leave()
+
+    def close(self) -> None:
+        with self._mutex:
+            self._leave()
+
+    def _join(self) -> None:
+        if self._system is not None and self._pid == os.getpid():
+            return
+        self._leave()
+        try:
+            way = self.folder.read_way()
+            key = self.folder.read_key()
+        except NotRunningError as error:
+            raise SchedulerUnavailableError(
+                f"{error}; start one with `bellringer serve --database {self.folder.database}` or bellringer.start()"
+            ) from error
+        if self._name is not None and way.name != self._name:
+            raise WrongSchedulerError(
+                f"the scheduler on {self.folder.database} is named {way.name!r}, not {self._name!r}"
+            )
+        try:
+            self._system = system.join_system(way.port, key)
+        except NoSystemError as error:
+            raise SchedulerUnavailableError(f"the scheduler on {self.folder.database} does not answer: {error}") from error
+        self._port, self._guardian, self._pid = way.port, way.guardian, os.getpid()
+        self._generation += 1
+
+    def _leave(self) -> None:
+        if self._system is not None:
+            try:
+                self._system._systemBase.transport.close()
+            except OSError:
+                pass  # its sockets were closed from the other side, or belong to the process before a fork
+            self._system = None
+
+
+class Context:
+    """One endpoint of its own in the system: what is sent through it is answered to it."""
+
+    def __init__(self, base: Any, generation: int) -> None:
+        self._base = base
+        self.generation = generation
+        self.scheduler: ActorAddress | None = None
+
+    def find_scheduler(self) -> ActorAddress:
+        """Resolve the name. Raises `SchedulerUnavailableError` while nobody has it."""
+        try:
+            self.scheduler = system.find_actor(self._base, self._base.adminAddr, SCHEDULER, LOOK_UP_S)
+        except (OSError, ValueError) as error:
+            raise SchedulerUnavailableError(f"the actor system does not answer: {error}") from error
+        if self.scheduler is None:
+            raise SchedulerUnavailableError("the scheduler is being restarted, and has no address yet")
+        return self.scheduler
+
+    def ask(self, message: object, timeout_s: float) -> object:
+        """Send to the scheduler, and take whatever comes next; None when nothing does."""
+        return self._base.ask(self.scheduler, message, timeout_s)
+
+    def tell(self, message: object) -> None:
+        self._base.tell(self.scheduler, message)
+
+    def listen(self, timeout_s: float | None) -> object:
+        return self._base.listen(timeout_s)
+
+    def watch(self, descriptors: list[int]) -> None:
+        """Have `listen` return None at once while one of these is readable."""
+        self._base.transport.set_watch(descriptors)
+
+    def close(self) -> None:
+        try:
+            self._base.exit_context()
+        except OSError:
+            pass  # its sockets were closed from the other side

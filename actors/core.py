@@ -1,0 +1,112 @@
+"""What the plain and the awaitable handle share: one connection, one exchange, one host of this process."""
+
+import asyncio
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from ..handlers.registry import Registry, default_registry, load
+from ..handlers.transports import Transport
+from ..storage import door
+from ..storage.values import JobSpec
+from . import questions
+from .attachment import Attachment
+from .clock import SYSTEM_CLOCK, Clock
+from .closures import Closures, Kept, spec
+from .connection import Connection
+from .events import Listener
+from .exchange import Exchange
+from .hosting import Hosting
+from .questions import Question, ScheduledJob, Seconds
+
+TIMEOUT_S = 10.0
+CLOSURE_LIMIT_S = 60.0
+
+
+class Core:
+    """Everything of a handle but its methods. Nothing is looked up before the first use."""
+
+    def __init__(self, database: str | os.PathLike[str], name: str | None, hosting: Hosting | None = None) -> None:
+        self.clock: Clock = SYSTEM_CLOCK
+        self.connection = Connection(database, name)
+        self.hosting = hosting
+        ensure = hosting.ensure if hosting is not None else None
+        self.exchange = Exchange(self.connection, ensure)
+        self.closures = Closures(self.clock)
+        self._ensure: Callable[[], None] | None = ensure
+        self._attachment: Attachment | None = None
+
+    def ask(self, question: Question[questions.T], timeout_s: float) -> questions.T:
+        return question.answer(self.exchange.call((question.request,), timeout_s)[0])
+
+    # This process as a host
+
+    def host(self) -> Attachment:
+        """This process's host: made at the first need, on the event loop that runs at that moment, if one does."""
+        if self._attachment is None:
+            self._attachment = Attachment(
+                self.connection, closures=self.closures, rejoined=self._rejoined, ensure=self._ensure
+            )
+        return self._attachment
+
+    def attach(
+        self,
+        modules: Sequence[str],
+        registry: Registry | None,
+        loop: asyncio.AbstractEventLoop | None,
+        transport: Transport | None,
+        places: int,
+        timeout_s: float,
+    ) -> None:
+        registry = registry or default_registry
+        load(modules, registry)
+        self.host().start(
+            loop=loop, registry=registry, transport=transport, places=places, timeout_s=timeout_s
+        )
+
+    def listen(self, listener: Listener, timeout_s: float) -> None:
+        self.host().start(loop=running_loop(), listener=listener, timeout_s=timeout_s)
+
+    def closure(
+        self, delay: Seconds, function: Callable[..., object], arguments: tuple[object, ...], *,
+        id: str | None, repeat: bool, time_limit: Seconds | None, timeout_s: float,
+    ) -> Question[ScheduledJob]:  # fmt: skip
+        """Keep a function, and ask for the job that will call it."""
+        now = self.clock.wall()
+        interval_us = door.interval_us(delay, "the interval") if repeat else None
+        due_at = now + (interval_us if interval_us is not None else door.delay_us(delay, "the delay", now))
+        limit_us = door.interval_us(CLOSURE_LIMIT_S if time_limit is None else time_limit, "time_limit")
+        job_id = f"memory:{secrets.token_hex(8)}" if id is None else door.job_id(id)
+        kept = Kept(partial(function, *arguments) if arguments else function, due_at, interval_us, limit_us)
+        host = self.host()
+        host.start(loop=running_loop(), timeout_s=timeout_s)
+        self.closures.keep(job_id, kept)
+        return questions.schedule(spec(job_id, kept, host.host), in_memory=True, keeper=host.host)
+
+    def forget_closures(self, ids: Sequence[str]) -> None:
+        for job_id in ids:
+            self.closures.forget(job_id)
+
+    def _rejoined(self, host: str) -> None:
+        """A scheduler that has just started knows nothing of this process's closures."""
+        specs: tuple[JobSpec, ...] = self.closures.specs(host)
+        if specs:
+            self.ask(questions.schedule_many(specs, in_memory=True, keeper=host), TIMEOUT_S)
+
+    def stop(self, grace_s: float) -> None:
+        if self._attachment is not None:
+            self._attachment.close(grace_s)
+        self.exchange.close()
+        self.connection.close()
+        if self.hosting is not None:
+            self.hosting.stop()
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+

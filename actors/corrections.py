@@ -1,0 +1,228 @@
+"""Corrections to Thespian 4.0.1, applied once, before its system starts. All knowledge of its inside is here.
+
+Each has the measured fault that it mends, and a test in tests/actors/test_corrections.py that fails without it.
+"""
+
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import wraps
+from typing import Any
+
+from . import processes
+from .frames import KEYS
+
+LOOPBACK = "127.0.0.1"
+_applied = False
+
+
+class NoSystemError(ConnectionError):
+    """Nothing listens where the system should be, and a client never starts one."""
+
+
+def apply() -> None:
+    """Correct the library in this process. Harmless when repeated; forked actors inherit it."""
+    global _applied  # noqa: PLW0603  the library is a process-wide thing, and so is what was done to it
+    if _applied:
+        return
+    os.environ["THESPIAN_TRANSMIT_TIMEOUT_PERIOD"] = "0:30"
+    os.environ["THESPIAN_MAX_PENDING_TRANSMITS"] = "60"
+    os.environ["THESPIAN_BASE_IPADDR"] = LOOPBACK
+    os.environ.setdefault("THESPLOG_FILE", os.devnull)
+    with _no_name_service():
+        from thespian.system.transport import IPBase
+    _bind_to_loopback(IPBase)
+    _sign_frames()
+    _let_timers_end()
+    _deliver_wakeups_in_order()
+    _leave_the_time_zone_alone()
+    _let_any_thread_transmit()
+    _restart_the_logger()
+    _never_start_an_admin()
+    _end_with_the_parent()
+    _applied = True
+
+
+@contextmanager
+def _no_name_service() -> Iterator[None]:
+    """The import asks the resolver for this host's name, which takes seconds where DNS is broken."""
+    real = socket.getfqdn, socket.gethostname
+    socket.getfqdn = lambda name="": "localhost"
+    socket.gethostname = lambda: "localhost"
+    try:
+        yield
+    finally:
+        socket.getfqdn, socket.gethostname = real
+
+
+def _bind_to_loopback(ip_base: Any) -> None:
+    # By default each actor listens on all interfaces, whatever address it is told to use.
+    ip_base.IPActorAddress.bindArgs = property(lambda self: ((LOOPBACK, self.sockname[1]),))
+
+
+def _sign_frames() -> None:
+    # By default each actor unpickles whatever reaches its port.
+    from thespian.system.transport import TCPTransport as transport
+    from thespian.system.transport import streamBuffer
+
+    KEYS.accept_unsigned(streamBuffer.ackPacket)
+    KEYS.accept_unsigned(streamBuffer.ackDataErrPacket)
+
+    class Sealed:
+        loads = staticmethod(KEYS.open)
+
+    def seal(self: Any, intent: Any) -> bytes:
+        port = self._adminAddr.addressDetails.sockname[1]
+        frame = KEYS.seal(port, (self.myAddress, intent.message))
+        return b"%d>%b" % (len(frame), frame)
+
+    transport.serializer = Sealed
+    transport.TCPTransport.serializer = seal
+
+
+def _let_timers_end() -> None:
+    # A remaining time that rounds to zero is dropped from the list of delays, and the actor sleeps on for up to 2 s.
+    from thespian.system import timing
+
+    def remaining(self: Any, forever: Any = None) -> Any:
+        if self._time_to_quit is None:
+            return forever
+        left = self._time_to_quit - self._current_time
+        if left <= 0:
+            return timedelta(0)
+        return max(timedelta(seconds=left), timedelta(microseconds=1))
+
+    timing.ExpirationTimerView.remaining = remaining
+
+
+def _deliver_wakeups_in_order() -> None:
+    # Wake-ups that expire together are delivered newest first.
+    from thespian.system.transport import wakeupTransportBase as base
+
+    deliver = base.wakeupTransportBase._deliver_wakeups
+
+    @wraps(deliver)
+    def in_order(self: Any, handler: Any) -> Any:
+        self._activeWakeups.reverse()
+        return deliver(self, handler)
+
+    base.wakeupTransportBase._deliver_wakeups = in_order
+
+
+def _leave_the_time_zone_alone() -> None:
+    # A connecting process would find TZ set in its environment, and its own local times changed.
+    from thespian.system import systemBase
+
+    systemBase.ensure_TZ_set = lambda: None
+
+
+def _let_any_thread_transmit() -> None:
+    # Threads other than the main one wake the transport through a connection to itself, 1 ms a message.
+    # Here a context is used by one thread at a time, so its user is its main thread.
+    from thespian.system.transport import asyncTransportBase
+
+    asyncTransportBase.is_main_thread = lambda: True
+
+
+def _restart_the_logger() -> None:
+    # The death of the logger kills the admin: it reads an attribute that is spelled otherwise.
+    from thespian.system import multiprocCommon
+
+    multiprocCommon.MultiProcAdmin.logDefs = property(lambda self: self.logdefs)
+
+
+def _never_start_an_admin() -> None:
+    # A client that looks for a system which is gone would start an empty one, and own it.
+    from thespian.system import multiprocTCPBase
+
+    start = multiprocTCPBase.ActorSystemBase._startAdmin
+
+    def refuse(self: Any, admin: Any, *rest: Any) -> None:
+        if not _may_start_admin:
+            raise NoSystemError(f"no system answers on port {admin.addressDetails.sockname[1]}")
+        start(self, admin, *rest)
+
+    multiprocTCPBase.ActorSystemBase._startAdmin = refuse
+
+
+_may_start_admin = False
+
+
+@contextmanager
+def starting_a_system() -> Iterator[None]:
+    """Only the guardian, in here, starts an admin."""
+    global _may_start_admin  # noqa: PLW0603  read by the corrected library
+    _may_start_admin = True
+    try:
+        yield
+    finally:
+        _may_start_admin = False
+
+
+def _end_with_the_parent() -> None:
+    # The admin and the actors daemonise, and outlive whoever started them.
+    from thespian.system import multiprocCommon
+
+    def ended_with_parent(target: Callable[..., None]) -> Callable[..., None]:
+        @wraps(target)
+        def run(*args: Any, **kwargs: Any) -> None:
+            processes.end_with_parent(signal.SIGKILL)
+            target(*args, **kwargs)
+
+        return run
+
+    multiprocCommon.startChild = ended_with_parent(multiprocCommon.startChild)
+    multiprocCommon.startupASLogger = ended_with_parent(multiprocCommon.startupASLogger)
+    start_admin = multiprocCommon.startAdmin
+
+    def start(*args: Any, **kwargs: Any) -> None:
+        # What the starter has open would stay open for as long as any actor lives, its locks and its terminal too.
+        for descriptor in _kept_from_actors:
+            os.close(descriptor)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nowhere, stream)
+        start_admin(*args, **kwargs)
+
+    multiprocCommon.startAdmin = start
+    run_admin = multiprocCommon.MultiProcAdmin.run
+
+    def run(self: Any) -> Any:
+        # The admin has forked away from its starter by now: its parent is the guardian, as sub-reaper.
+        processes.name_this("bell-admin")
+        processes.end_with_parent(signal.SIGKILL)
+        return run_admin(self)
+
+    multiprocCommon.MultiProcAdmin.run = run
+
+
+_kept_from_actors: set[int] = set()
+
+
+def keep_from_actors(descriptor: int) -> None:
+    """Close this descriptor in every actor that is started from now on."""
+    _kept_from_actors.add(descriptor)
+
+
+def forget_wakeups(actor: Any) -> None:
+    """Drop the armed wake-ups of this actor: the library has no way to cancel one."""
+    transport = getattr(actor._myRef, "transport", None)
+    if transport is not None:
+        with transport._wakeup_lock:
+            transport._pendingWakeups.clear()
+        return
+    system = getattr(actor._myRef, "_system", None)
+    if system is not None:
+        base = system._systemBase
+        base._wakeUps = [waiting for waiting in base._wakeUps if waiting[0] != actor.myAddress]
+
+
+def armed_wakeups(actor: Any) -> int:
+    transport = getattr(actor._myRef, "transport", None)
+    if transport is not None:
+        return len(transport._pendingWakeups)
+    base = actor._myRef._system._systemBase
+    return sum(1 for waiting in base._wakeUps if waiting[0] == actor.myAddress)

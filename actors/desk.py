@@ -1,0 +1,225 @@
+"""Where requests are answered. One batch is one transaction, and its answers are durable with it."""
+
+import logging
+from collections import OrderedDict
+from contextlib import nullcontext
+
+from ..storage.errors import BellringerError, StorageError
+from ..storage.values import JobRow
+from . import replies
+from .dispatch import Dispatch, Shelf
+from .messages import (
+    Accepted,
+    Cancel,
+    Cancelled,
+    GetHealth,
+    GetJob,
+    HealthTold,
+    HistoryListed,
+    JobsListed,
+    ListHistory,
+    ListJobs,
+    ListSessions,
+    Redrive,
+    Refused,
+    Reply,
+    ReplyBatch,
+    Request,
+    RequestBatch,
+    RunNow,
+    Schedule,
+    Scheduled,
+    SessionsListed,
+)
+
+CLIENTS_REMEMBERED = 1_000
+ROWS_AT_ONCE = 10_000
+CHANGES = (Schedule, Cancel, RunNow, Redrive)
+
+log = logging.getLogger("bellringer.scheduler")
+
+
+class Desk:
+    """Answers each batch once. `health` is asked of the scheduler, which knows the rest of it."""
+
+    def __init__(self, dispatch: Dispatch) -> None:
+        self._dispatch = dispatch
+        self._answered: OrderedDict[str, ReplyBatch] = OrderedDict()
+        self.earliest: int | None = None
+        """The earliest attempt that the last batch made, for the timer."""
+        self.kept_in_memory: dict[str, set[str]] = {}
+
+    def answer(self, batch: RequestBatch, now: int, health: HealthTold) -> ReplyBatch | None:
+        """None for a batch that its client has given up: a later one of its own is answered already."""
+        self.earliest = None
+        before = self._answered.get(batch.client)
+        if before is None:
+            told = self._dispatch.durable.store.recall_replies(batch.client)
+            if told is not None and told[0] >= batch.number:
+                return None if told[0] > batch.number else self._told_before(batch, told[1], now, health)
+        elif before.number >= batch.number:
+            return before if before.number == batch.number else None
+        answers = self._carry_out(batch, now, health)
+        reply = ReplyBatch(client=batch.client, number=batch.number, replies=tuple(answers))
+        if not any(isinstance(answer, Refused) and answer.again for answer in answers):
+            self._answered[batch.client] = reply
+            self._answered.move_to_end(batch.client)
+            if len(self._answered) > CLIENTS_REMEMBERED:
+                self._answered.popitem(last=False)
+        return reply
+
+    def _told_before(self, batch: RequestBatch, text: str, now: int, health: HealthTold) -> ReplyBatch:
+        answers = [
+            answer if answer is not None else self._answer(request, now, health)
+            for request, answer in zip(batch.requests, replies.from_text(text), strict=True)
+        ]
+        return ReplyBatch(client=batch.client, number=batch.number, replies=tuple(answers))
+
+    def _carry_out(self, batch: RequestBatch, now: int, health: HealthTold) -> list[Reply]:
+        if not any(isinstance(request, CHANGES) for request in batch.requests):
+            return [self._answer_alone(request, now, health) for request in batch.requests]
+        store = self._dispatch.durable.store
+        try:
+            with store.transaction(), self._dispatch.in_memory.store.transaction():
+                answers = [self._answer(request, now, health) for request in batch.requests]
+                store.remember_replies(batch.client, batch.number, replies.to_text(answers), now)
+                return answers
+        except StorageError as error:
+            return [_refusal(error)] * len(batch.requests)
+        except Exception:  # noqa: BLE001  the border of one batch: what is wrong with one request costs that one only
+            log.exception("a batch of %d requests failed; each is tried alone", len(batch.requests))
+        self._dispatch.start_over()
+        answers = [self._answer_alone(request, now, health) for request in batch.requests]
+        try:
+            store.remember_replies(batch.client, batch.number, replies.to_text(answers), now)
+        except StorageError as error:
+            log.warning("the answers to a batch could not be kept: %s", error)
+        return answers
+
+    def _answer_alone(self, request: Request, now: int, health: HealthTold) -> Reply:
+        try:
+            with self._dispatch.durable.store.transaction() if isinstance(request, CHANGES) else nullcontext():
+                return self._answer(request, now, health)
+        except StorageError as error:
+            return _refusal(error)
+        except Exception as error:  # noqa: BLE001  the border of one request
+            log.exception("a request failed: %s", type(request).__name__)
+            return Refused(code="failed", sentence=f"{type(request).__name__} failed inside the scheduler: {error!r}")
+
+    def _answer(self, request: Request, now: int, health: HealthTold) -> Reply:
+        durable = self._dispatch.durable.store
+        match request:
+            case Schedule():
+                return self._schedule(request, now)
+            case Cancel():
+                return self._cancel(request, now)
+            case RunNow():
+                return self._run_now(request, now)
+            case Redrive():
+                return self._redrive(request, now)
+            case GetJob():
+                row = durable.get(request.job_id)
+                if row is None or row.seq == 0:
+                    row = self._dispatch.in_memory.store.get(request.job_id) or row
+                return JobsListed(jobs=() if row is None else (row,))
+            case ListJobs():
+                return JobsListed(jobs=tuple(self._jobs(request)))
+            case ListHistory():
+                return HistoryListed(
+                    occurrences=tuple(
+                        durable.history(
+                            job_id=request.job_id,
+                            chat_id=request.chat_id,
+                            outcome=request.outcome,
+                            limit=min(request.limit, ROWS_AT_ONCE),
+                            before=request.before,
+                        )
+                    )
+                )
+            case ListSessions():
+                return SessionsListed(
+                    sessions=tuple(
+                        durable.sessions(
+                            chat_id=request.chat_id, limit=min(request.limit, ROWS_AT_ONCE), after=request.after
+                        )
+                    )
+                )
+            case GetHealth():
+                return health
+
+    def _jobs(self, request: ListJobs) -> list[JobRow]:
+        limit = min(request.limit, ROWS_AT_ONCE)
+        rows = self._dispatch.durable.store.jobs(
+            chat_id=request.chat_id, status=request.status, limit=limit, after=request.after
+        )
+        if len(rows) < limit and request.after is None:
+            rows += self._dispatch.in_memory.store.jobs(
+                chat_id=request.chat_id, status=request.status, limit=limit - len(rows)
+            )
+            rows.sort(key=lambda row: row.due_at)
+        return rows
+
+    def _schedule(self, request: Schedule, now: int) -> Reply:
+        shelf = self._dispatch.in_memory if request.in_memory else self._dispatch.durable
+        placed = shelf.store.put(request.jobs, now)
+        replaced = []
+        for place, (spec, at) in enumerate(zip(request.jobs, placed, strict=True)):
+            self._appeared(shelf, spec.due_at)
+            if at.replaced_seq is not None:
+                replaced.append(place)
+                self._dispatch.vanished(shelf, at.replaced_seq)
+        if request.keeper is not None:
+            self.kept_in_memory.setdefault(request.keeper, set()).update(spec.id for spec in request.jobs)
+        return Scheduled(replaced=tuple(replaced))
+
+    def _cancel(self, request: Cancel, now: int) -> Reply:
+        unknown = set(range(len(request.ids)))
+        for shelf in self._dispatch.shelves:
+            for place, removed in enumerate(shelf.store.cancel(request.ids, now)):
+                if removed is not None:
+                    unknown.discard(place)
+                    self._dispatch.vanished(shelf, removed.seq)
+        return Cancelled(unknown=tuple(sorted(unknown)))
+
+    def _run_now(self, request: RunNow, now: int) -> Reply:
+        for shelf in self._dispatch.shelves:
+            row = shelf.store.get(request.job_id)
+            if row is not None and shelf.store.run_now(request.job_id, now):
+                self._dispatch.vanished(shelf, row.seq)
+                self._appeared(shelf, now)
+                return Accepted()
+        return self._not_possible(request.job_id, "run now", "only a scheduled job can be run now")
+
+    def _redrive(self, request: Redrive, now: int) -> Reply:
+        store = self._dispatch.durable.store
+        if store.redrive(request.job_id, now):
+            self._appeared(self._dispatch.durable, now)
+            return Accepted()
+        return self._not_possible(request.job_id, "redriven", "only a parked job can be redriven")
+
+    def _not_possible(self, job_id: str, what: str, why: str) -> Reply:
+        row = self._dispatch.durable.store.get(job_id)
+        if row is None:
+            return Refused(code="not_found", sentence=f"job {job_id!r} is not there")
+        return Refused(code="wrong_state", sentence=f"job {job_id!r} is {row.status}, not {what}: {why}")
+
+    def _appeared(self, shelf: Shelf, at: int) -> None:
+        shelf.backlog.rewind(at)
+        if self.earliest is None or at < self.earliest:
+            self.earliest = at
+
+    def forget_keeper(self, host: str, now: int) -> None:
+        """A process is gone, and its closures with it."""
+        ids = self.kept_in_memory.pop(host, None)
+        if ids:
+            shelf = self._dispatch.in_memory
+            for removed in shelf.store.cancel(sorted(ids), now):
+                if removed is not None:
+                    self._dispatch.vanished(shelf, removed.seq)
+
+
+def _refusal(error: BellringerError) -> Refused:
+    name = type(error).__name__.removesuffix("Error")
+    code = "".join("_" + letter.lower() if letter.isupper() else letter for letter in name).lstrip("_")
+    fatal = isinstance(error, StorageError) and error.fatal
+    return Refused(code=code, sentence=str(error), again=not fatal)

@@ -1,0 +1,439 @@
+"""From due to settled: claim what is due, hand it to hosts, and write down what came of it.
+
+Each pass is one transaction: results that have come are settled, and what they leave room for is claimed. Only
+after its commit is anything sent or forgotten. A pass that fails changes nothing; the results wait for the next.
+"""
+
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from random import Random
+from typing import NamedTuple
+
+from ..storage.contract import Store
+from ..storage.values import ChatId, Claim, ClaimedRow, Cursor, DueRow, RunOrder, RunResult, Settlement
+from . import policy
+from .backlog import LAST_SEQ, ROWS_PER_LANE, Backlog
+from .events import after_settling
+from .hosts import Host, Hosts
+from .messages import Event
+
+LEASE_US = 15_000_000
+PAGE = 256
+PAGES_AT_ONCE = 20
+RELEASED_AT_ONCE = 1_000
+LANE = "lane:"
+HANDLER = "handler:"
+
+
+class Run(NamedTuple):
+    """A claim that is out, as much of it as settling a good end takes."""
+
+    shelf: "Shelf"
+    host: str
+    seq: int
+    lane: ChatId | None
+    due_at: int
+    next_due_at: int | None
+    rule: str | None
+    handler: str
+    job_id: str
+    attempt: int
+    suspect: bool
+
+
+@dataclass(slots=True)
+class Shelf:
+    """A store, what is due in it, and what is to be settled in it."""
+
+    store: Store
+    backlog: Backlog
+    results: dict[int, RunResult] = field(default_factory=dict)
+    settlements: dict[int, Settlement] = field(default_factory=dict)
+    long_lanes: set[ChatId] = field(default_factory=set)
+    orphans: dict[int, ClaimedRow] = field(default_factory=dict)
+    """Claims of an earlier scheduler whose host has not been heard of yet."""
+
+
+class Dispatch:
+    """Owns the claims that are out. Called by the scheduler alone, one call at a time."""
+
+    def __init__(self, durable: Store, in_memory: Store, *, first_token: int, chance: Random) -> None:
+        self.busy_lanes: set[ChatId] = set()
+        self.durable = Shelf(durable, Backlog(self.busy_lanes))
+        self.in_memory = Shelf(in_memory, Backlog(self.busy_lanes))
+        self.hosts = Hosts()
+        self.running: dict[int, Run] = {}
+        self.claiming = True
+        self.more_is_due = False
+        self.hosts_complete_at = 0
+        """Until then a handler that no host knows is only not known yet, and nothing is made to wait for it."""
+        self._token = first_token
+        self._chance = chance
+
+    @property
+    def shelves(self) -> tuple[Shelf, Shelf]:
+        return self.durable, self.in_memory
+
+    # What hosts tell
+
+    def take_result(self, host: Host, result: RunResult) -> None:
+        """Keep a result until the next pass. One whose claim is not out is told off as settled: it is stale."""
+        run = self.running.get(result.token)
+        if run is None or run.host != host.host:
+            orphan = self.durable.orphans.get(result.token)
+            if orphan is None or orphan.host != host.host:
+                host.settled.append(result.token)
+                return
+            self.adopt(host, orphan)
+            run = self.running[result.token]
+        run.shelf.results[result.token] = result
+
+    def adopt(self, host: Host, row: ClaimedRow) -> None:
+        """A claim of an earlier scheduler, which its host still holds."""
+        self.durable.orphans.pop(row.token, None)
+        self.running[row.token] = Run(
+            self.durable, host.host, row.seq, row.chat_id, row.due_at, row.next_due_at, row.rule,
+            row.handler, row.id, row.attempts, row.crashes > 0,
+        )  # fmt: skip
+        host.running.add(row.token)
+        if row.chat_id is not None:
+            self.busy_lanes.add(row.chat_id)
+
+    def release_host(self, host: Host, now: int, reason: str, *, crashed: bool) -> None:
+        """The host is gone: what it held goes on by its delivery, at once."""
+        self.hosts.remove(host.host)
+        for shelf in self.shelves:
+            held = {
+                run.seq: token
+                for token, run in self.running.items()
+                if run.host == host.host and run.shelf is shelf and token not in shelf.results
+            }
+            for seq, row in shelf.store.claims(list(held)).items():
+                if row.token == held[seq]:
+                    shelf.settlements[row.token] = policy.interrupted(row, now, reason, crashed=crashed)
+
+    def lose(self, token: int, now: int) -> None:
+        """A host that lives does not hold what it was given: the batch never came."""
+        run = self.running[token]
+        if token not in run.shelf.results:
+            row = run.shelf.store.claims([run.seq]).get(run.seq)
+            if row is not None and row.token == token:
+                result = RunResult(run.seq, token, "not_started", row.claimed_at, now)
+                run.shelf.settlements[token] = policy.settle(row, result, now, self._chance)
+
+    def release_orphan(self, row: ClaimedRow, now: int, reason: str, *, crashed: bool) -> None:
+        """A claim whose host is known to be gone."""
+        self.durable.orphans.pop(row.token, None)
+        self.durable.settlements[row.token] = policy.interrupted(row, now, reason, crashed=crashed)
+
+    def interrupt_all(self, now: int, reason: str) -> int:
+        """Nothing is waited for any longer: whatever is still out is interrupted."""
+        count = 0
+        for token, run in self.running.items():
+            if token not in run.shelf.results:
+                row = run.shelf.store.claims([run.seq]).get(run.seq)
+                if row is not None and row.token == token:
+                    run.shelf.settlements[token] = policy.interrupted(row, now, reason)
+                    count += 1
+        for row in list(self.durable.orphans.values()):
+            self.release_orphan(row, now, reason, crashed=False)
+            count += 1
+        return count
+
+    # What requests change
+
+    def vanished(self, shelf: Shelf, seq: int) -> None:
+        """The row is gone or changed. A run of it that is out will settle nothing, and its lane is kept till it ends."""
+        shelf.backlog.discard(seq)
+
+    def release_waiting(self, handlers: frozenset[str]) -> bool:
+        """Put back some of what waited for these handlers. True: there is more of it."""
+        more = False
+        for handler in handlers:
+            for shelf in self.shelves:
+                released = shelf.store.release(HANDLER + handler, RELEASED_AT_ONCE)
+                if released:
+                    shelf.backlog.cursor = None
+                more = more or released == RELEASED_AT_ONCE
+        return more
+
+    # The pass
+
+    def pass_over(self, now: int) -> tuple[dict[str, list[RunOrder]], list[Event]]:
+        """Settle, claim, commit. What is to be sent to each host, and what there is to tell."""
+        orders: dict[str, list[RunOrder]] = {}
+        events: list[Event] = []
+        for shelf in self.shelves:
+            try:
+                self._pass(shelf, now, orders, events)
+            except BaseException:
+                self._read_again(shelf)
+                raise
+        return orders, events
+
+    def _pass(self, shelf: Shelf, now: int, orders: dict[str, list[RunOrder]], events: list[Event]) -> None:
+        settlements = self._decided(shelf, now)
+        if not settlements and not (self.claiming and self._anything_due(shelf, now)):
+            return
+        claims: list[tuple[Claim, DueRow]] = []
+        with shelf.store.transaction():
+            applied = shelf.store.settle(settlements, now) if settlements else []
+            for settlement in settlements:
+                self._make_room(settlement.token)
+                for spec in settlement.scheduled:
+                    shelf.backlog.rewind(spec.due_at)
+                if settlement.next_attempt_at is not None:
+                    shelf.backlog.rewind(settlement.next_attempt_at)
+            if self.claiming:
+                claims = self._claim(shelf, now, events)
+            given = shelf.store.claim([claim for claim, _ in claims], now) if claims else []
+        self._forget(shelf, settlements, applied, now, events)
+        self._remember(shelf, claims, given, now, orders, events)
+
+    def _decided(self, shelf: Shelf, now: int) -> list[Settlement]:
+        settlements = list(shelf.settlements.values())
+        hard: list[RunResult] = []
+        for token, result in shelf.results.items():
+            run = self.running[token]
+            if result.verdict == "done":
+                settlements.append(
+                    policy.settle_done(result, due_at=run.due_at, next_due_at=run.next_due_at, rule=run.rule, now=now)
+                )
+            else:
+                hard.append(result)
+        if hard:
+            rows = shelf.store.claims([result.seq for result in hard])
+            for result in hard:
+                row = rows.get(result.seq)
+                if row is None or row.token != result.token:
+                    settlements.append(Settlement(result.seq, result.token, "done"))
+                else:
+                    settlements.append(policy.settle(row, result, now, self._chance))
+        return settlements
+
+    def _anything_due(self, shelf: Shelf, now: int) -> bool:
+        return bool(len(shelf.backlog)) or bool(shelf.store.due(now, 1, shelf.backlog.cursor))
+
+    def _claim(self, shelf: Shelf, now: int, events: list[Event]) -> list[tuple[Claim, DueRow]]:
+        claims: list[tuple[Claim, DueRow]] = []
+        full: set[str] = set()
+        later: list[DueRow] = []
+        self.more_is_due = False
+        for page in range(PAGES_AT_ONCE):
+            exhausted = self._read(shelf, now)
+            for row in RowsInOrder(shelf.backlog, full):
+                self._choose(shelf, row, now, claims, full, later, events)
+            if exhausted or not shelf.backlog.room or not self.hosts.free_places():
+                break
+            self.more_is_due = page == PAGES_AT_ONCE - 1
+        for row in later:
+            shelf.backlog.put_back(row)
+        return claims
+
+    def _read(self, shelf: Shelf, now: int) -> bool:
+        """Read on in the due order, as much as could be started. True: there is no more of it."""
+        places = self.hosts.free_places()
+        if shelf.backlog.free_rows >= max(1, places):
+            return False
+        wanted = min(max(PAGE, places * 2), shelf.backlog.room)
+        if wanted <= 0:
+            return True
+        rows = shelf.store.due(now, wanted, shelf.backlog.cursor)
+        overflow = shelf.backlog.add(rows)
+        by_lane: dict[ChatId, list[int]] = {}
+        for row in overflow:
+            if row.chat_id is not None:
+                by_lane.setdefault(row.chat_id, []).append(row.seq)
+        for lane, seqs in by_lane.items():
+            shelf.store.wait(seqs, lane_reason(lane))
+            shelf.long_lanes.add(lane)
+        return len(rows) < wanted
+
+    def _choose(
+        self,
+        shelf: Shelf,
+        row: DueRow,
+        now: int,
+        claims: list[tuple[Claim, DueRow]],
+        full: set[str],
+        later: list[DueRow],
+        events: list[Event],
+    ) -> None:
+        suspect = row.crashes > 0
+        host = self.hosts.empty_one(row.handler) if suspect else self.hosts.roomiest(row.handler)
+        if host is None:
+            if now >= self.hosts_complete_at and not self.hosts.knows(row.handler):
+                shelf.store.wait([row.seq], HANDLER + row.handler)
+                shelf.backlog.leave_lane(row.chat_id)
+                return
+            later.append(row)
+            if not suspect:
+                full.add(row.handler)
+            return
+        self._token += 1
+        decision = policy.decide(row, now, token=self._token, host=host.host, lease_us=LEASE_US + row.time_limit_us)
+        if decision.unreadable is not None:
+            shelf.store.park(row.seq, decision.unreadable, now)
+            shelf.backlog.leave_lane(row.chat_id)
+            events.append(
+                Event(kind="job.parked", at=now, job_id=row.id, handler=row.handler, reason=decision.unreadable)
+            )
+            return
+        if decision.skipped is not None:
+            going_on = decision.claim.due_at if decision.claim else decision.next_due_at
+            shelf.store.skip(row.seq, decision.skipped, going_on)
+        if decision.claim is None:
+            shelf.backlog.leave_lane(row.chat_id)
+            return
+        shelf.backlog.start(row)
+        host.running.add(self._token)
+        host.alone = host.alone or suspect
+        claims.append((decision.claim, row))
+
+    def _make_room(self, token: int) -> None:
+        run = self.running.get(token)
+        if run is None:
+            return
+        host = self.hosts.by_id.get(run.host)
+        if host is not None:
+            host.running.discard(token)
+            if not host.running:
+                host.alone = False
+        if run.lane is None:
+            return
+        self.busy_lanes.discard(run.lane)
+        for other in self.shelves:
+            if other.backlog.leave_lane(run.lane) and run.lane in other.long_lanes:
+                self.release_lane(run.lane)
+
+    def release_lane(self, lane: ChatId) -> None:
+        """Put back some of the rows that did not fit into the line of this chat."""
+        for shelf in self.shelves:
+            if lane in shelf.long_lanes:
+                if shelf.store.release(lane_reason(lane), ROWS_PER_LANE) < ROWS_PER_LANE:
+                    shelf.long_lanes.discard(lane)
+                shelf.backlog.cursor = None
+
+    # After the commit
+
+    def _forget(
+        self, shelf: Shelf, settlements: list[Settlement], applied: list[bool], now: int, events: list[Event]
+    ) -> None:
+        for settlement, done in zip(settlements, applied, strict=True):
+            token = settlement.token
+            shelf.results.pop(token, None)
+            shelf.settlements.pop(token, None)
+            run = self.running.pop(token, None)
+            if run is None:
+                continue
+            host = self.hosts.by_id.get(run.host)
+            if host is not None:
+                host.settled.append(token)
+            after_settling(events, settlement, run.job_id, run.handler, run.attempt, run.lane, now, applied=done)
+
+    def _remember(
+        self,
+        shelf: Shelf,
+        claims: list[tuple[Claim, DueRow]],
+        given: list[RunOrder],
+        now: int,
+        orders: dict[str, list[RunOrder]],
+        events: list[Event],
+    ) -> None:
+        by_seq = {order.seq: order for order in given}
+        for claim, row in claims:
+            order = by_seq.get(row.seq)
+            if order is None:
+                self._unclaimed(shelf, claim, row)
+                continue
+            self.running[claim.token] = Run(
+                shelf, claim.host, row.seq, row.chat_id, claim.due_at, claim.next_due_at, row.rule,
+                row.handler, row.id, order.attempt, row.crashes > 0,
+            )  # fmt: skip
+            orders.setdefault(claim.host, []).append(order)
+            if now - claim.due_at > policy.LATE_AFTER_US:
+                events.append(
+                    Event(
+                        kind="job.late",
+                        at=now,
+                        job_id=row.id,
+                        handler=row.handler,
+                        attempt=order.attempt,
+                        late_by_us=now - claim.due_at,
+                        due_at=claim.due_at,
+                        chat_id=row.chat_id,
+                    )
+                )
+
+    def _unclaimed(self, shelf: Shelf, claim: Claim, row: DueRow) -> None:
+        host = self.hosts.by_id.get(claim.host)
+        if host is not None:
+            host.running.discard(claim.token)
+        if row.chat_id is not None:
+            self.busy_lanes.discard(row.chat_id)
+        shelf.backlog.leave_lane(row.chat_id)
+
+    def start_over(self) -> None:
+        for shelf in self.shelves:
+            self._read_again(shelf)
+
+    def _read_again(self, shelf: Shelf) -> None:
+        """A pass failed: what was read and chosen is void, and is in the store as it was."""
+        shelf.backlog.clear()
+        self.busy_lanes.clear()
+        for host in self.hosts:
+            host.running.clear()
+            host.alone = False
+        for token, run in self.running.items():
+            if run.lane is not None:
+                self.busy_lanes.add(run.lane)
+            host = self.hosts.by_id.get(run.host)
+            if host is not None:
+                host.running.add(token)
+                host.alone = host.alone or run.suspect
+        for row in self.durable.orphans.values():
+            if row.chat_id is not None:
+                self.busy_lanes.add(row.chat_id)
+
+    # What is next
+
+    def next_attempt_at(self, now: int) -> int | None:
+        """The earliest attempt that is still to come. What is due already waits for room, not for time."""
+        coming = [shelf.store.next_attempt_at(Cursor(now, LAST_SEQ)) for shelf in self.shelves]
+        return min((at for at in coming if at is not None), default=None)
+
+
+class RowsInOrder:
+    """Rows of all handlers that have room, merged in due order. Handlers may be declared full on the way."""
+
+    def __init__(self, backlog: Backlog, full: set[str]) -> None:
+        self._backlog = backlog
+        self._full = full
+        self._heads = [head for head in backlog.heads() if head[2] not in full]
+        heapify(self._heads)
+
+    def __iter__(self) -> "RowsInOrder":
+        return self
+
+    def __next__(self) -> DueRow:
+        while self._heads:
+            handler = heappop(self._heads)[2]
+            if handler in self._full:
+                continue
+            row = self._backlog.pop(handler)
+            if row is None:
+                continue
+            head = self._backlog.head(handler)
+            if head is not None:
+                heappush(self._heads, head)
+            return row
+        raise StopIteration
+
+
+def lane_reason(lane: ChatId) -> str:
+    return f"{LANE}{'s' if isinstance(lane, str) else 'i'}:{lane}"
+
+
+def lane_of(reason: str) -> ChatId:
+    kind, _, text = reason.removeprefix(LANE).partition(":")
+    return int(text) if kind == "i" else text

@@ -1,0 +1,70 @@
+"""What travels on a socket: a signature, then the pickle. Nothing is unpickled that was not signed.
+
+Every database has a key of its own, so a process that talks to two systems holds two. A frame is signed
+with the key of the system that it is sent to, and read with whichever of the held keys signed it.
+"""
+
+import hmac
+import logging
+import pickle
+from collections.abc import Callable
+
+SIGNATURE_LENGTH = 32
+
+log = logging.getLogger("bellringer.frames")
+
+
+class ForeignFrameError(ValueError):
+    """A frame came that none of this process's keys has signed. It was dropped unread."""
+
+
+class KeyRing:
+    """The keys that this process holds, by the port of the system that each belongs to."""
+
+    def __init__(self) -> None:
+        self._keys: dict[int, bytes] = {}
+        self._acknowledgements: dict[bytes, object] = {}
+        self._refused = 0
+        self.on_refusal: Callable[[int], None] | None = None
+
+    def hold(self, port: int, key: bytes) -> None:
+        self._keys[port] = key
+
+    def drop(self, port: int) -> None:
+        self._keys.pop(port, None)
+
+    def accept_unsigned(self, constant: object) -> None:
+        """Take one fixed frame unsigned. The transport's acknowledgements are made before any key is known."""
+        self._acknowledgements[pickle.dumps(constant)] = constant
+
+    def seal(self, port: int, message: object) -> bytes:
+        key = self._keys.get(port)
+        if key is None:
+            raise ForeignFrameError(f"this process holds no key for the system on port {port}")
+        body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+        return hmac.digest(key, body, "sha256") + body
+
+    def open(self, frame: bytes) -> object:
+        constant = self._acknowledgements.get(frame)
+        if constant is not None:
+            return constant
+        signature, body = frame[:SIGNATURE_LENGTH], frame[SIGNATURE_LENGTH:]
+        for key in self._keys.values():
+            if hmac.compare_digest(hmac.digest(key, body, "sha256"), signature):
+                return pickle.loads(body)  # noqa: S301  only what a holder of the key has written
+        self._refuse(len(frame))
+        raise ForeignFrameError(f"a frame of {len(frame)} bytes is not signed with this system's key")
+
+    def _refuse(self, length: int) -> None:
+        self._refused += 1
+        if self._refused == 1:
+            log.warning("refused an unsigned or foreign frame of %d bytes; later ones are only counted", length)
+        if self.on_refusal is not None:
+            self.on_refusal(self._refused)
+
+    @property
+    def refused(self) -> int:
+        return self._refused
+
+
+KEYS = KeyRing()

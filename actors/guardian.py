@@ -1,0 +1,312 @@
+"""The guardian: the process that a person or a service manager starts. It owns the life of all the others."""
+
+import fcntl
+import logging
+import os
+import select
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from ..storage.errors import BellringerError, DatabaseInUseError
+from . import corrections, logs, processes
+from .clock import SYSTEM_CLOCK, sleep
+from .corrections import NoSystemError
+from .folder import PrivateFolder, Way, free_port
+from .messages import GetState, Settings, StateTold, StopClaiming, Stopped, Supervise, Tick, Ticked
+from .names import SCHEDULER, SUPERVISOR
+from .supervisor import Supervisor
+from .system import ask, find_actor, start_system
+
+log = logging.getLogger("bellringer.guardian")
+
+HEARTBEAT_S = 1.0
+STATE_EVERY = 5
+START_WITHIN_US = 20_000_000
+HUNG_AFTER_US = 10_000_000
+CLOSE_WITHIN_US = 2_000_000
+
+
+class GuardianError(BellringerError):
+    """The system could not be started, or could not be kept running; the reason is told."""
+
+
+class Guardian:
+    """Runs one system until it is told to stop, by SIGTERM, SIGINT or the end of the lifeline.
+
+    `lifeline` is a descriptor whose end of file means that whoever wanted the system is gone.
+    `ready` is called with the port once requests are answered.
+    """
+
+    def __init__(
+        self, settings: Settings, *, lifeline: int | None = None, ready: Callable[[int], None] | None = None
+    ) -> None:
+        self._settings = settings
+        self._folder = PrivateFolder(settings.database)
+        self._lifeline = lifeline
+        self._ready = ready
+        self._lock: int | None = None
+        self._signals: tuple[int, int] = (-1, -1)
+        self._asked_to_stop = 0
+        self._port = 0
+        self._system: Any = None
+        self._admin: str | None = None
+        self._supervisor: Any = None
+        self._state: StateTold | None = None
+        self._watched: dict[int, str] = {}
+        self._restarts: deque[int] = deque()
+        self._answered_at = 0
+        self._beats = 0
+
+    def run(self) -> None:
+        """Start, keep running, stop. Raises `DatabaseInUseError` or `GuardianError`; leaves no process behind."""
+        self._folder.create()
+        self._take_lock()
+        try:
+            logs.write_to(self._folder.log_file, self._settings.log_level)
+            processes.adopt_orphans()
+            self._catch_signals()
+            self._start_system()
+            self._folder.write_way(Way(self._port, self._settings.name, processes.identity()))
+            if self._ready is not None:
+                self._ready(self._port)
+            while not self._asked_to_stop:
+                self._wait()
+                self._look()
+            self._stop()
+        finally:
+            self._end_everything()
+            self._folder.forget_way()
+            if self._lock is not None:
+                os.close(self._lock)
+
+    def _take_lock(self) -> None:
+        self._lock = os.open(self._folder.guardian_lock, os.O_RDWR | os.O_CREAT, 0o600)
+        corrections.keep_from_actors(self._lock)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._lock, 200, 0).decode(errors="replace").strip()
+            os.close(self._lock)
+            self._lock = None
+            raise DatabaseInUseError(
+                f"{self._folder.database} is served already, by {holder or 'another process'}; "
+                "connect to that one, or stop it first"
+            ) from None
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, f"scheduler {self._settings.name!r}, process {os.getpid()}\n".encode(), 0)
+
+    def _catch_signals(self) -> None:
+        self._signals = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        for descriptor in self._signals:
+            corrections.keep_from_actors(descriptor)
+        if self._lifeline is not None:
+            corrections.keep_from_actors(self._lifeline)
+        signal.set_wakeup_fd(self._signals[1], warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    def _on_signal(self, *_: object) -> None:
+        self._asked_to_stop += 1
+        if self._asked_to_stop > 1:
+            self._end_everything()
+            os._exit(1)
+
+    # Starting
+
+    def _start_system(self) -> None:
+        self._restarts.append(SYSTEM_CLOCK.monotonic())
+        self._port = self._port or free_port()
+        self._system = start_system(self._port, self._folder.make_key())
+        self._admin = next((processes.identity(pid) for pid in processes.children()), None)
+        if self._admin is None:
+            raise GuardianError("the actor system did not start; bellringer.log in the private folder may say why")
+        self._watch(self._admin)
+        self._start_supervisor()
+
+    def _start_supervisor(self) -> None:
+        until = SYSTEM_CLOCK.monotonic() + START_WITHIN_US
+        self._supervisor = self._system.createActor(Supervisor, globalName=SUPERVISOR)
+        state = self._ask(self._supervisor, Supervise(settings=self._settings), StateTold, 1.0)
+        while state is None or not (state.ready or state.failed):
+            if SYSTEM_CLOCK.monotonic() > until:
+                raise GuardianError("the scheduler did not start in time; see bellringer.log in the private folder")
+            if self._asked_to_stop:
+                raise GuardianError("stopped while it was starting")
+            if state is None:
+                # The name of a supervisor that has just ended still leads to it for some milliseconds.
+                sleep(0.02)
+                self._supervisor = self._system.createActor(Supervisor, globalName=SUPERVISOR)
+                state = self._ask(self._supervisor, Supervise(settings=self._settings), StateTold, 1.0)
+            else:
+                sleep(0.005)
+                state = self._ask(self._supervisor, GetState(), StateTold, 1.0)
+        self._take_state(state)
+        self._watch(state.process)
+        self._answered_at = SYSTEM_CLOCK.monotonic()
+
+    def _take_state(self, state: StateTold) -> None:
+        self._state = state
+        if state.failed is not None:
+            raise GuardianError(state.failed)
+
+    def _watch(self, process: str) -> None:
+        descriptor = processes.open_pidfd(process)
+        if descriptor is not None:
+            corrections.keep_from_actors(descriptor)
+            self._watched[descriptor] = process
+
+    # Keeping it running
+
+    def _wait(self) -> None:
+        """Until something ends, a signal comes, or the next heartbeat is due."""
+        inputs = [self._signals[0], *self._watched]
+        if self._lifeline is not None:
+            inputs.append(self._lifeline)
+        ready, _, _ = select.select(inputs, [], [], HEARTBEAT_S)
+        if self._signals[0] in ready:
+            os.read(self._signals[0], 4_096)
+        if self._lifeline is not None and self._lifeline in ready and not os.read(self._lifeline, 1):
+            self._asked_to_stop = self._asked_to_stop or 1
+        for descriptor in ready:
+            if descriptor in self._watched:
+                process = self._watched.pop(descriptor)
+                os.close(descriptor)
+                self._on_end(process)
+
+    def _on_end(self, process: str) -> None:
+        processes.reap()
+        if self._asked_to_stop:
+            return
+        self._count_restart(process)
+        if process == self._admin:
+            log.warning("the admin has ended, and all actors with it; starting anew")
+            self._end_everything()
+            self._start_system()
+        else:
+            log.warning("the supervisor has ended; starting another")
+            try:
+                self._start_supervisor()
+            except (GuardianError, OSError, NoSystemError):
+                log.exception("no supervisor could be started; starting anew")
+                self._end_everything()
+                self._start_system()
+        self._folder.write_way(Way(self._port, self._settings.name, processes.identity()))
+
+    def _count_restart(self, process: str) -> None:
+        now = SYSTEM_CLOCK.monotonic()
+        settings = self._settings
+        while self._restarts and self._restarts[0] < now - int(settings.restarts_within_s * 1e6):
+            self._restarts.popleft()
+        if len(self._restarts) > settings.restarts:
+            raise GuardianError(
+                f"process {process} has ended, and {settings.restarts} restarts within "
+                f"{settings.restarts_within_s:g} s did not help"
+            )
+        self._restarts.append(now)
+
+    def _look(self) -> None:
+        """The heartbeat: it covers lost wake-ups, suspends and clock jumps, and finds what hangs."""
+        if self._asked_to_stop or self._system is None:
+            return
+        self._beats += 1
+        state = self._state
+        if self._beats % STATE_EVERY == 0 or state is None or state.scheduler is None:
+            told = self._ask(self._supervisor, GetState(), StateTold, 2.0)
+            if told is not None:
+                self._take_state(told)
+        scheduler = self._scheduler()
+        now = SYSTEM_CLOCK.monotonic()
+        if scheduler is not None and self._ask(scheduler, Tick(), Ticked, 2.0) is not None:
+            self._answered_at = now
+            return
+        told = self._ask(self._supervisor, GetState(), StateTold, 2.0)
+        if told is not None:
+            self._take_state(told)
+            if told.scheduler is not None and now - self._answered_at > HUNG_AFTER_US:
+                log.error("the scheduler has not answered for %d s; ending it", HUNG_AFTER_US // 1_000_000)
+                if processes.is_alive(told.scheduler):
+                    os.kill(int(told.scheduler.partition("-")[0]), signal.SIGKILL)
+                self._answered_at = now
+        self._known_scheduler = None
+
+    _known_scheduler: Any = None
+
+    def _scheduler(self) -> Any:
+        if self._known_scheduler is None:
+            self._known_scheduler = find_actor(
+                self._system, self._system._systemBase.adminAddr, SCHEDULER, timeout_s=1.0
+            )
+        return self._known_scheduler
+
+    def _ask(self, address: Any, message: object, kind: type[Any], timeout_s: float) -> Any:
+        return ask(self._system, address, message, kind, timeout_s, SYSTEM_CLOCK.monotonic)
+
+    # Stopping
+
+    def _stop(self) -> None:
+        """Stop claiming, let what runs finish within the grace, record the rest as interrupted."""
+        grace_us = self._settings.grace_us
+        message = StopClaiming(grace_us=grace_us)
+        state = self._ask(self._supervisor, message, StateTold, 2.0)
+        self._known_scheduler = None
+        scheduler = self._scheduler()
+        if scheduler is not None:
+            stopped = self._ask(scheduler, message, Stopped, grace_us / 1e6 + 1.5)
+            if stopped is None:
+                log.error("the scheduler did not stop in time; what it was running is settled at the next start")
+            elif stopped.interrupted:
+                log.warning("%d runs were interrupted", stopped.interrupted)
+        until = SYSTEM_CLOCK.monotonic() + CLOSE_WITHIN_US
+        hosts = state.hosts if state is not None else ()
+        while any(processes.is_alive(host) for host in hosts) and SYSTEM_CLOCK.monotonic() < until:
+            sleep(0.01)
+
+    def _end_everything(self) -> None:
+        """Nothing of this system may outlive it: the admin takes all others with it, and orphans come here."""
+        self._known_scheduler = None
+        for descriptor in list(self._watched):
+            os.close(descriptor)
+            del self._watched[descriptor]
+        for _ in range(100):
+            left = processes.children()
+            if not left:
+                break
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            processes.reap()
+            sleep(0.005)
+        processes.reap()
+        self._system = None
+
+
+def serve(settings: Settings, *, lifeline: int | None = None, announce: int | None = None) -> int:
+    """Run a guardian in this process: what `bellringer serve` does. The exit code; reasons go to standard error.
+
+    `announce` is a descriptor that gets one line, `ready PORT` or `failed REASON`, and is closed.
+    """
+
+    def tell(line: str) -> None:
+        nonlocal announce
+        if announce is not None:
+            os.write(announce, line.encode() + b"\n")
+            os.close(announce)
+            announce = None
+
+    if announce is not None:
+        corrections.keep_from_actors(announce)
+    try:
+        Guardian(settings, lifeline=lifeline, ready=lambda port: tell(f"ready {port}")).run()
+    except BellringerError as error:
+        tell(f"failed {error}")
+        print(f"bellringer: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+

@@ -1,0 +1,405 @@
+"""Every message that crosses from one actor or process to another.
+
+Commands are imperative, facts are in the past tense. A `RequestBatch` is the unit that is repeated: it is
+numbered by its client, answered once, after commit, and a repeated one gets the same answer and does nothing
+twice. A client has one batch under way at a time, so remembering its latest answer is enough.
+"""
+
+from dataclasses import dataclass
+
+from thespian.actors import ActorAddress
+
+from ..handlers.environment import Environment
+from ..storage.contract import Store
+from ..storage.values import (
+    ChatId,
+    Counts,
+    JobRow,
+    JobSpec,
+    OccurrenceRow,
+    RunOrder,
+    RunResult,
+    SessionRow,
+)
+from .clock import Clock
+
+# What bots and operators ask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """Store these jobs; an id that exists is replaced. `in_memory` ones end with `keeper`, the host that made them."""
+
+    jobs: tuple[JobSpec, ...]
+    in_memory: bool = False
+    keeper: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancel:
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunNow:
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redrive:
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetJob:
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListJobs:
+    chat_id: ChatId | None = None
+    status: str | None = None
+    limit: int = 100
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListHistory:
+    job_id: str | None = None
+    chat_id: ChatId | None = None
+    outcome: str | None = None
+    limit: int = 100
+    before: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListSessions:
+    chat_id: ChatId | None = None
+    limit: int = 100
+    after: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetHealth:
+    pass
+
+
+Request = Schedule | Cancel | RunNow | Redrive | GetJob | ListJobs | ListHistory | ListSessions | GetHealth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestBatch:
+    client: str
+    number: int
+    requests: tuple[Request, ...]
+
+
+# What they are told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduled:
+    """`replaced` holds the positions, in the request, of the jobs whose id existed."""
+
+    replaced: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancelled:
+    """`unknown` holds the positions of the ids that were not there."""
+
+    unknown: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsListed:
+    jobs: tuple[JobRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryListed:
+    occurrences: tuple[OccurrenceRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsListed:
+    sessions: tuple[SessionRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostSeen:
+    """A host as the scheduler knows it."""
+
+    host: str
+    kind: str
+    process: str
+    handlers: tuple[str, ...]
+    places: int
+    running: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthTold:
+    """`storage` is `ok`, or what the last write failed with."""
+
+    name: str
+    database: str
+    process: str
+    started_at: int
+    now: int
+    storage: str
+    counts: Counts
+    in_memory: int
+    hosts: tuple[HostSeen, ...]
+    next_attempt_at: int | None
+    armed_wakeups: int
+    restarts: int
+    frames_refused: int
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """Nothing was done. `code` is for programs, `sentence` says what to do. `again`: trying once more can help."""
+
+    code: str
+    sentence: str
+    again: bool = False
+
+
+Reply = (
+    Scheduled
+    | Cancelled
+    | Accepted
+    | JobsListed
+    | HistoryListed
+    | SessionsListed
+    | HealthTold
+    | Refused
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyBatch:
+    client: str
+    number: int
+    replies: tuple[Reply, ...]
+
+
+# Between the scheduler and the hosts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostJoined:
+    """A host offers its places, and tells what it still holds: after a restart, that is what was running."""
+
+    host: str
+    kind: str
+    process: str
+    handlers: tuple[str, ...]
+    places: int
+    holding: tuple[int, ...] = ()
+    results: tuple[RunResult, ...] = ()
+    wants_events: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostReported:
+    """`received` is the number of the last batch that came: with it the host is ready for the next one.
+
+    `results` are kept and told again until a batch names their tokens as settled. While not `open` it wants
+    nothing more: its loop does not move, or it is to be replaced.
+    """
+
+    host: str
+    received: int
+    results: tuple[RunResult, ...] = ()
+    open: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostLeft:
+    """The host ends; what it still holds is interrupted."""
+
+    host: str
+    results: tuple[RunResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that operators and telemetry want to know. `kind` is such as `job.error`."""
+
+    kind: str
+    at: int
+    job_id: str | None = None
+    handler: str | None = None
+    attempt: int | None = None
+    late_by_us: int | None = None
+    due_at: int | None = None
+    reason: str | None = None
+    chat_id: ChatId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunBatch:
+    """Start these at once. `settled` are the tokens whose results are durable, to be forgotten.
+
+    `welcome` answers a `HostJoined`, and names the process of the scheduler.
+    """
+
+    number: int
+    orders: tuple[RunOrder, ...] = ()
+    settled: tuple[int, ...] = ()
+    dropped: tuple[int, ...] = ()
+    events: tuple[Event, ...] = ()
+    welcome: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinAgain:
+    """The scheduler does not know this host: it has just started, or thought the host dead."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopRunning:
+    """End what still runs when the grace is over; results of what was cut short say interrupted."""
+
+    grace_us: int
+
+
+# Between guardian, supervisor, scheduler and handler actors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How one system runs. `handlers` are modules that each handler actor imports."""
+
+    database: str
+    name: str
+    handlers: tuple[str, ...] = ()
+    handler_actors: int = 2
+    places: int = 100
+    keep_days: float = 30.0
+    keep_occurrences: int = 1_000_000
+    restarts: int = 10
+    restarts_within_s: float = 60.0
+    grace_us: int = 10_000_000
+    transport: str | None = None
+    log_level: str = "INFO"
+    host_memory_mib: int = 4_096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supervise:
+    settings: Settings
+    clock: Clock | None = None
+    store: Store | None = None
+    environment: Environment | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenDatabase:
+    """`supervisor` is the process without which the scheduler ends.
+
+    `clock` and `store` are given where all actors live in one process, as in tests.
+    """
+
+    settings: Settings
+    restarts: int
+    supervisor: str
+    clock: Clock | None = None
+    store: Store | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseOpened:
+    process: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpeningFailed:
+    """`fatal`: another try can't help."""
+
+    process: str
+    reason: str
+    fatal: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadHandlers:
+    settings: Settings
+    number: int
+    environment: Environment | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeetScheduler:
+    """Where the scheduler is now: offer your places there, and tell what you hold."""
+
+    scheduler: ActorAddress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandlersLoaded:
+    number: int
+    process: str
+    handlers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadingFailed:
+    number: int
+    process: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndHost:
+    """A host that no longer answers for its jobs; its process is to be ended."""
+
+    process: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """Look at the clock: covers lost wake-ups, suspends and clock jumps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticked:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetState:
+    """The guardian asks the supervisor how things stand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateTold:
+    ready: bool
+    failed: str | None
+    process: str
+    scheduler: str | None
+    hosts: tuple[str, ...]
+    restarts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopClaiming:
+    grace_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """The scheduler is done: nothing runs, the database is closed."""
+
+    interrupted: int

@@ -1,0 +1,205 @@
+"""What is due, what comes next, and what a late or failed job gets. Functions of values; `now` is an argument."""
+
+from random import Random
+from typing import NamedTuple
+
+from ..storage import rules
+from ..storage.values import (
+    Claim,
+    ClaimedRow,
+    Delivery,
+    DueRow,
+    Ending,
+    Misfire,
+    Outcome,
+    RunResult,
+    Settlement,
+)
+
+max_job_attempts = 5
+"""How often a job is tried whose context can't be built, and how often a handler may ask for a retry."""
+
+job_retry_delay = 60.0
+"""Seconds before a job whose context could not be built is tried again."""
+
+MAX_CRASHES = 3
+"""A job that has ended its host this often is parked."""
+
+BACKOFF_FIRST_US = 1_000_000
+BACKOFF_CAP_US = 3_600_000_000
+LATE_AFTER_US = 1_000_000
+"""A run that starts later than this after its due time is told as late."""
+
+LAST_INSTANT = 253_402_300_799_999_999
+
+
+class Decision(NamedTuple):
+    """What a due row gets: occurrences to record as skipped, and a claim, or the next due time, or neither.
+
+    `unreadable`: the row can't be decided about, and is to be parked with this reason.
+    """
+
+    claim: Claim | None
+    skipped: Ending | None
+    next_due_at: int | None
+    unreadable: str | None = None
+
+
+def decide(row: DueRow, now: int, *, token: int, host: str, lease_us: int) -> Decision:
+    """What becomes of a row that is due at `now`, were it handed to `host` under `token`."""
+    due_at, next_due_at = row.due_at, row.next_due_at
+    skipped: Ending | None = None
+    if row.rule is not None and next_due_at is None:
+        try:
+            if rules.rests(row.rule):
+                next_due_at = now + rules.interval_us(row.rule)
+            else:
+                missed = rules.up_to(row.rule, due_at, now)
+                due_at, next_due_at = missed.latest, missed.following
+                if missed.count > 1:
+                    skipped = _missed(row.due_at, due_at, missed.count - 1, row.rule, now)
+        except ValueError as error:
+            return Decision(None, None, None, unreadable=str(error))
+        if next_due_at > LAST_INSTANT:
+            next_due_at = None
+    late_by = now - due_at
+    if row.misfire != Misfire.RUN_LATE and row.attempts == 0 and late_by > (row.grace_us or 0):
+        first, count = row.due_at, 1 + (skipped.count if skipped else 0)
+        reason = f"{'expired' if row.misfire == Misfire.EXPIRE else 'skipped'}: found {late_by / 1e6:.3f} s late"
+        ending = Ending(Outcome.SKIPPED, first, now, reason=reason, count=count, last_due_at=due_at)
+        return Decision(None, ending, next_due_at)
+    return Decision(Claim(row.seq, token, host, due_at, next_due_at, now + lease_us), skipped, next_due_at)
+
+
+def _missed(first: int, running: int, count: int, rule: str, now: int) -> Ending:
+    last = running - rules.interval_us(rule)
+    return Ending(Outcome.SKIPPED, first, now, reason="missed: a later one runs", count=count, last_due_at=last)
+
+
+def settle_done(
+    result: RunResult, *, due_at: int, next_due_at: int | None, rule: str | None, now: int
+) -> Settlement:
+    """A run that ended well; the way of nearly all."""
+    if rule is not None and rules.rests(rule):
+        next_due_at = now + rules.interval_us(rule)
+    ending = Ending(Outcome.DONE, due_at, result.finished_at, result.started_at, delivered=result.delivered)
+    return Settlement(
+        result.seq,
+        result.token,
+        "done",
+        ending,
+        next_due_at,
+        next_due_at,
+        session_set=result.session_set,
+        session_remove=result.session_remove,
+        scheduled=result.scheduled,
+        cancelled=result.cancelled,
+    )
+
+
+def settle(row: ClaimedRow, result: RunResult, now: int, chance: Random) -> Settlement:
+    """What one run's result means for its job. Failures of a repeating job are recorded; its series goes on."""
+    match result.verdict:
+        case "done":
+            return settle_done(result, due_at=row.due_at, next_due_at=row.next_due_at, rule=row.rule, now=now)
+        case "retry":
+            if row.attempts < (row.max_attempts or max_job_attempts):
+                after = result.after_us if result.after_us is not None else backoff_us(row.attempts, chance)
+                return _again(row, result, "retry", now + after, attempts=row.attempts)
+            return _failed(row, result, now, "fail", f"asked for a retry, but has had {row.attempts} attempts")
+        case "context_failed":
+            if row.context_failures + 1 < max_job_attempts:
+                return _again(
+                    row,
+                    result,
+                    "context_failed",
+                    now + int(job_retry_delay * 1e6),
+                    attempts=row.attempts - 1,
+                    context_failures=row.context_failures + 1,
+                )
+            return _failed(row, result, now, "fail", f"its context can't be built: {result.reason}")
+        case "park":
+            return _failed(row, result, now, "park", result.reason or "parked by its handler")
+        case "not_started":
+            return _again(row, result, "release", row.due_at if row.attempts <= 1 else now, attempts=row.attempts - 1)
+        case "interrupted":
+            return interrupted(row, now, result.reason or "interrupted", result=result)
+        case _:
+            if row.attempts < (row.max_attempts or 1):
+                return _again(row, result, "retry", now + backoff_us(row.attempts, chance), attempts=row.attempts)
+            return _failed(row, result, now, "fail", result.reason or "failed")
+
+
+def interrupted(
+    row: ClaimedRow, now: int, reason: str, *, crashed: bool = False, result: RunResult | None = None
+) -> Settlement:
+    """A run whose end nobody saw. At least once: again, under the same run key, the attempt not counted."""
+    result = result or RunResult(row.seq, row.token, "interrupted", row.claimed_at, now)
+    crashes = row.crashes + crashed
+    if crashes >= MAX_CRASHES:
+        return _failed(row, result, now, "fail", f"has ended its host {crashes} times, the last time: {reason}")
+    if row.delivery == Delivery.AT_LEAST_ONCE:
+        return _again(row, result, "release", now, attempts=row.attempts - 1, crashes=crashes)
+    return _failed(row, result, now, "interrupt", reason, outcome=Outcome.INTERRUPTED, crashes=crashes)
+
+
+def backoff_us(attempts: int, chance: Random) -> int:
+    """Doubling from one second to an hour, the upper half of it by chance, so that a thousand do not return at once."""
+    full: int = min(BACKOFF_CAP_US, BACKOFF_FIRST_US << min(attempts - 1 if attempts > 0 else 0, 32))
+    return full // 2 + chance.randrange(full // 2 + 1)
+
+
+def _again(
+    row: ClaimedRow,
+    result: RunResult,
+    event: str,
+    next_attempt_at: int,
+    *,
+    attempts: int,
+    crashes: int | None = None,
+    context_failures: int | None = None,
+) -> Settlement:
+    return Settlement(
+        row.seq,
+        row.token,
+        event,
+        None,
+        min(next_attempt_at, LAST_INSTANT),
+        row.next_due_at,
+        attempts=max(0, attempts),
+        crashes=row.crashes if crashes is None else crashes,
+        context_failures=row.context_failures if context_failures is None else context_failures,
+        reason=result.reason,
+        session_set=result.session_set if event == "retry" and result.verdict == "retry" else None,
+        session_remove=result.session_remove if event == "retry" and result.verdict == "retry" else (),
+        scheduled=result.scheduled,
+        cancelled=result.cancelled,
+    )
+
+
+def _failed(
+    row: ClaimedRow,
+    result: RunResult,
+    now: int,
+    event: str,
+    reason: str,
+    *,
+    outcome: Outcome = Outcome.FAILED,
+    crashes: int = 0,
+) -> Settlement:
+    next_due_at = row.next_due_at
+    if row.rule is not None and rules.rests(row.rule):
+        next_due_at = now + rules.interval_us(row.rule)
+    ending = Ending(outcome, row.due_at, result.finished_at, result.started_at, reason, result.traceback)
+    return Settlement(
+        row.seq,
+        row.token,
+        event,
+        ending,
+        next_due_at,
+        next_due_at,
+        crashes=crashes if next_due_at is not None else 0,
+        reason=reason,
+        scheduled=result.scheduled,
+        cancelled=result.cancelled,
+    )

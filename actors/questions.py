@@ -1,0 +1,233 @@
+"""What can be asked of a scheduler: each question with its request, checked at the door, and how its reply is read.
+
+Both handles, the plain and the awaitable, ask these.
+"""
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Generic, TypedDict, TypeVar
+
+import pendulum
+
+from ..storage import door
+from ..storage.errors import InvalidJobError
+from ..storage.values import ChatId, JobSpec
+from . import views
+from .errors import RequestRefusedError
+from .messages import (
+    Cancel,
+    Cancelled,
+    GetHealth,
+    GetJob,
+    HealthTold,
+    HistoryListed,
+    JobsListed,
+    ListHistory,
+    ListJobs,
+    ListSessions,
+    Redrive,
+    Refused,
+    Reply,
+    Request,
+    RunNow,
+    Schedule,
+    Scheduled,
+    SessionsListed,
+)
+
+T = TypeVar("T")
+Seconds = float | timedelta
+"""A duration: seconds, a timedelta or a pendulum.Duration."""
+
+
+class JobOptions(TypedDict, total=False):
+    """What can be said of a job beyond its handler and its time."""
+
+    chat_id: ChatId | None
+    user_id: ChatId | None
+    thread_id: ChatId | None
+    payload: object
+    delivery: str
+    """`at_most_once` (the default) or `at_least_once`."""
+    attempts: int | None
+    """Tries in all. Without it a failure is final, and a `Retry` that the handler asks for is granted five times."""
+    time_limit: Seconds | None
+    """How long one run may take; 60 s without it."""
+    misfire: str
+    """What a run found later than `grace` gets: `run_late` (the default), `skip` or `expire`."""
+    grace: Seconds | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledJob:
+    """A job that the scheduler has stored. `replaced`: its id existed, and the earlier job is gone."""
+
+    id: str
+    due_at: pendulum.DateTime
+    replaced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CancelledJobs:
+    """`cancelled` are gone; `unknown` were not there, which is no error."""
+
+    cancelled: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.cancelled)
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[T]):
+    request: Request
+    read: Callable[[Reply], T]
+
+    def answer(self, reply: Reply) -> T:
+        """Raises `RequestRefusedError`."""
+        if isinstance(reply, Refused):
+            raise RequestRefusedError(reply.code, reply.sentence)
+        return self.read(reply)
+
+
+def spec(
+    handler: str,
+    now: int,
+    *,
+    id: str | None = None,  # noqa: A002  the word that users have for it
+    at: datetime | None = None,
+    after: Seconds | None = None,
+    every: Seconds | None = None,
+    options: Mapping[str, object],
+) -> JobSpec:
+    """One job. With `every` alone the first due time is one interval from now."""
+    unknown = options.keys() - JobOptions.__annotations__.keys()
+    if unknown:
+        raise InvalidJobError(f"job {id!r}: there is no option {sorted(unknown)[0]!r}")
+    if at is not None and after is not None:
+        raise InvalidJobError(f"job {id!r}: give `at` or `after`, not both")
+    every_us = None if every is None else door.interval_us(every, "every")
+    if at is not None:
+        due_at = door.instant(at, "at")
+    elif after is not None:
+        due_at = now + door.delay_us(after, "after", now)
+    elif every_us is not None:
+        due_at = now + every_us
+    else:
+        raise InvalidJobError(f"job {id!r}: say when it is due, with `at`, `after` or `every`")
+    job_id = secrets.token_hex(8) if id is None else id
+    return door.job_spec(job_id, handler, due_at=due_at, every_us=every_us, **options)  # type: ignore[arg-type]
+
+
+def schedule(job: JobSpec, *, in_memory: bool = False, keeper: str | None = None) -> Question[ScheduledJob]:
+    def read(reply: Reply) -> ScheduledJob:
+        assert isinstance(reply, Scheduled)
+        return ScheduledJob(job.id, views.moment(job.due_at), bool(reply.replaced))
+
+    return Question(Schedule(jobs=(job,), in_memory=in_memory, keeper=keeper), read)
+
+
+def schedule_many(jobs: Sequence[JobSpec], *, in_memory: bool = False, keeper: str | None = None) -> Question[list[str]]:
+    def read(_reply: Reply) -> list[str]:
+        return [job.id for job in jobs]
+
+    return Question(Schedule(jobs=tuple(jobs), in_memory=in_memory, keeper=keeper), read)
+
+
+def specs(jobs: Iterable[Mapping[str, object]], now: int) -> list[JobSpec]:
+    """Jobs given as mappings of what `schedule` takes. A refusal says which one it is about; then none is scheduled."""
+    made = []
+    for place, job in enumerate(jobs):
+        options = dict(job)
+        try:
+            handler = options.pop("handler")
+            when = {key: options.pop(key) for key in ("id", "at", "after", "every") if key in options}
+            made.append(spec(handler, now, options=options, **when))  # type: ignore[arg-type]
+        except KeyError:
+            raise InvalidJobError(f"job {place} of the list names no handler") from None
+        except InvalidJobError as error:
+            raise InvalidJobError(f"job {place} of the list ({options.get('id', job.get('id'))!r}): {error}") from None
+    return made
+
+
+def cancel(ids: Sequence[str]) -> Question[CancelledJobs]:
+    checked = tuple(door.job_id(job_id) for job_id in ids)
+
+    def read(reply: Reply) -> CancelledJobs:
+        assert isinstance(reply, Cancelled)
+        unknown = set(reply.unknown)
+        return CancelledJobs(
+            tuple(job_id for place, job_id in enumerate(checked) if place not in unknown),
+            tuple(checked[place] for place in reply.unknown),
+        )
+
+    return Question(Cancel(ids=checked), read)
+
+
+def run_now(job_id: str) -> Question[None]:
+    return Question(RunNow(job_id=door.job_id(job_id)), _nothing)
+
+
+def redrive(job_id: str) -> Question[None]:
+    return Question(Redrive(job_id=door.job_id(job_id)), _nothing)
+
+
+def get(job_id: str) -> Question[views.Job | None]:
+    def read(reply: Reply) -> views.Job | None:
+        assert isinstance(reply, JobsListed)
+        return views.Job(reply.jobs[0]) if reply.jobs else None
+
+    return Question(GetJob(job_id=door.job_id(job_id)), read)
+
+
+def pending(
+    chat_id: ChatId | None, status: str | None, limit: int, after: str | None
+) -> Question[list[views.Job]]:
+    def read(reply: Reply) -> list[views.Job]:
+        assert isinstance(reply, JobsListed)
+        return [views.Job(row) for row in reply.jobs]
+
+    if status not in (None, "scheduled", "claimed", "parked"):
+        raise InvalidJobError(f"a pending job is scheduled, claimed or parked, never {status!r}")
+    key = door.chat_key(chat_id, "chat_id")
+    return Question(ListJobs(chat_id=key, status=status, limit=_limit(limit), after=after), read)
+
+
+def history(
+    job_id: str | None, chat_id: ChatId | None, outcome: str | None, limit: int, before: int | None
+) -> Question[list[views.Occurrence]]:
+    def read(reply: Reply) -> list[views.Occurrence]:
+        assert isinstance(reply, HistoryListed)
+        return [views.occurrence(row) for row in reply.occurrences]
+
+    key = door.chat_key(chat_id, "chat_id")
+    request = ListHistory(job_id=job_id, chat_id=key, outcome=outcome, limit=_limit(limit), before=before)
+    return Question(request, read)
+
+
+def sessions(chat_id: ChatId | None, limit: int) -> Question[list[views.StoredSession]]:
+    def read(reply: Reply) -> list[views.StoredSession]:
+        assert isinstance(reply, SessionsListed)
+        return [views.session(row) for row in reply.sessions]
+
+    return Question(ListSessions(chat_id=door.chat_key(chat_id, "chat_id"), limit=_limit(limit)), read)
+
+
+def health() -> Question[views.Health]:
+    def read(reply: Reply) -> views.Health:
+        assert isinstance(reply, HealthTold)
+        return views.health(reply)
+
+    return Question(GetHealth(), read)
+
+
+def _limit(limit: int) -> int:
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= 10_000:
+        raise InvalidJobError(f"limit is {limit!r}, but must be from 1 to 10000")
+    return limit
+
+
+def _nothing(_reply: Reply) -> None:
+    return None

@@ -1,0 +1,60 @@
+"""One actor system as seen from outside: joining it, finding an actor by name, asking with an answer of one's own."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from thespian.actors import ActorAddress, ActorSystem
+
+from . import corrections
+from .corrections import NoSystemError
+from .frames import KEYS
+
+BASE = "multiprocTCPBase"
+Answer = TypeVar("Answer")
+
+
+def start_system(port: int, key: bytes) -> ActorSystem:
+    """Start an admin on this port, as the guardian does."""
+    corrections.apply()
+    KEYS.hold(port, key)
+    with corrections.starting_a_system():
+        return ActorSystem(BASE, {"Admin Port": port}, _log_nothing(), transientUnique=True)
+
+
+def join_system(port: int, key: bytes) -> ActorSystem:
+    """Join a running system. Raises `NoSystemError`; never starts one."""
+    corrections.apply()
+    KEYS.hold(port, key)
+    try:
+        return ActorSystem(BASE, {"Admin Port": port}, None, transientUnique=True)
+    except NoSystemError:
+        raise
+    except Exception as error:  # noqa: BLE001  the library raises bare errors of several kinds from here
+        raise NoSystemError(f"the system on port {port} does not answer: {error}") from error
+
+
+def find_actor(context: Any, admin: ActorAddress, name: str, timeout_s: float) -> ActorAddress | None:
+    """The address of a named actor. Asking for it by creating would create one."""
+    from thespian.system.messages.status import Thespian_StatusReq
+
+    status = context.ask(admin, Thespian_StatusReq(), timeout_s)
+    for known, address in getattr(status, "globalActors", {}).items():
+        if known == name:
+            return address
+    return None
+
+
+def ask(
+    context: Any, address: ActorAddress, message: object, kind: type[Answer], timeout_s: float, clock: Callable[[], int]
+) -> Answer | None:
+    """Ask, and wait for an answer of this kind; whatever else arrives is a late answer to somebody else."""
+    until = clock() + int(timeout_s * 1e6)
+    answer = context.ask(address, message, timeout_s)
+    while answer is not None and not isinstance(answer, kind):
+        left = (until - clock()) / 1e6
+        answer = context.listen(left) if left > 0 else None
+    return answer
+
+
+def _log_nothing() -> dict[str, Any]:
+    return {"version": 1, "root": {"level": "CRITICAL", "handlers": []}, "disable_existing_loggers": False}

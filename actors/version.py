@@ -1,0 +1,3 @@
+"""The version of this code, as told in health."""
+
+VERSION = "0.1.0"

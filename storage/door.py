@@ -1,0 +1,292 @@
+"""The door: every input is checked here, once, before anything is stored. Pure functions.
+
+All raise `InvalidJobError` with a sentence that says what was given and what is accepted. Nothing is changed on
+the way in: an id or a text that is accepted is stored as it came.
+"""
+
+import json
+import math
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import pendulum
+
+from . import rules
+from .errors import InvalidJobError
+from .values import ChatId, Delivery, JobSpec, Misfire
+
+MAX_TEXT: Final = 512
+MAX_PAYLOAD_BYTES: Final = 1_048_576
+MAX_PAYLOAD_DEPTH: Final = 200
+MAX_ATTEMPTS: Final = 1_000_000
+MIN_INTERVAL_US: Final = rules.MINIMUM_INTERVAL_US
+MAX_INTERVAL_US: Final = 36_525 * 86_400_000_000
+MAX_INSTANT: Final = 253_402_300_799_999_999
+DEFAULT_TIME_LIMIT_US: Final = 60_000_000
+
+Duration = int | float | timedelta
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_DELIVERIES: Final = {choice.value: choice.value for choice in Delivery}
+_MISFIRES: Final = {choice.value: choice.value for choice in Misfire}
+_encode: Final = json.JSONEncoder(
+    allow_nan=False, ensure_ascii=False, check_circular=False, separators=(",", ":")
+).encode
+_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
+_TEXT: Final = frozenset({str})
+_HINTS: Final = {
+    "tuple": "give a list",
+    "set": "give a list",
+    "frozenset": "give a list",
+    "bytes": "give text, such as base64",
+    "bytearray": "give text, such as base64",
+    "datetime": "give its isoformat()",
+    "DateTime": "give its isoformat()",
+    "date": "give its isoformat()",
+    "Decimal": "give text",
+    "UUID": "give text",
+}
+
+
+def job_id(value: object) -> str:
+    """The id, byte for byte as it came."""
+    return _text(value, "a job's id")
+
+
+def handler_name(value: object) -> str:
+    return _text(value, "a handler's name")
+
+
+def chat_key(value: object, what: str) -> ChatId | None:
+    """A chat, user or thread. The number 42 and the text "42" are two different ones."""
+    if value is None:
+        return None
+    if type(value) is int:
+        if -(2**63) <= value < 2**63:
+            return value
+        raise InvalidJobError(f"{what} is {_shown(value)}, but must fit into 64 bits")
+    if isinstance(value, str):
+        return _text(value, what)
+    raise InvalidJobError(f"{what} is {_shown(value)}, but must be a whole number, text or None")
+
+
+def instant(at: object, what: str) -> int:
+    """An aware datetime as microseconds since the epoch, exact to the microsecond."""
+    if not isinstance(at, datetime):
+        raise InvalidJobError(f"{what} is {_shown(at)}, but must be a datetime with a time zone")
+    if at.utcoffset() is None:
+        raise InvalidJobError(
+            f"{what} is {at.isoformat()} without a time zone, so it names no instant: give it one, as in "
+            f"pendulum.instance(value, tz='Europe/Berlin')"
+        )
+    return _in_range(timedelta.__floordiv__(datetime.__sub__(at, _EPOCH), _MICROSECOND), f"{what} is {at.isoformat()}")
+
+
+def interval_us(value: object, what: str) -> int:
+    """Seconds, or a timedelta, as microseconds: from a millisecond up to a hundred years."""
+    us = _microseconds(value, what)
+    if not MIN_INTERVAL_US <= us <= MAX_INTERVAL_US:
+        raise InvalidJobError(f"{what} is {_shown(value)}, but must be from 1 millisecond to 36525 days")
+    return us
+
+
+def delay_us(value: object, what: str, now: int = 0) -> int:
+    """Like an interval, but zero and less mean at once. What leads from `now` past year 9999 is refused."""
+    us = max(0, _microseconds(value, what))
+    _in_range(now + us, f"{what} is {_shown(value)}, which")
+    return us
+
+
+def payload_text(payload: object) -> str:
+    """The payload as JSON text from which exactly the same value is read again."""
+    _check_json(payload)
+    try:
+        text = _encode(payload)
+        size = len(text) if text.isascii() else len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidJobError(
+            "the payload holds a lone surrogate (half of an emoji, perhaps from cut text): remove it"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidJobError(
+            f"the payload can't be stored as JSON ({error}): NaN, infinities and endless numbers are no JSON"
+        ) from None
+    if size > MAX_PAYLOAD_BYTES:
+        raise _too_large()
+    return text
+
+
+def job_spec(
+    job_id: object,
+    handler: object,
+    *,
+    due_at: int,
+    payload: object = None,
+    chat_id: object = None,
+    user_id: object = None,
+    thread_id: object = None,
+    every_us: int | None = None,
+    rest_us: int | None = None,
+    delivery: str = Delivery.AT_MOST_ONCE,
+    misfire: str = Misfire.RUN_LATE,
+    grace: Duration | None = None,
+    attempts: int | None = None,
+    time_limit: Duration | None = None,
+) -> JobSpec:
+    """A job as it may be stored. `due_at`, `every_us` and `rest_us` are microseconds, made by the functions above."""
+    try:
+        return JobSpec(
+            _text(job_id, "a job's id"),
+            _text(handler, "a handler's name"),
+            due_at if type(due_at) is int and 0 <= due_at <= MAX_INSTANT else _in_range(due_at, "its due time"),
+            "null" if payload is None else payload_text(payload),
+            chat_id if chat_id is None else chat_key(chat_id, "chat_id"),
+            user_id if user_id is None else chat_key(user_id, "user_id"),
+            thread_id if thread_id is None else chat_key(thread_id, "thread_id"),
+            None if every_us is None and rest_us is None else _rule(every_us, rest_us),
+            _choice(delivery, _DELIVERIES, "delivery"),
+            _choice(misfire, _MISFIRES, "misfire"),
+            None if grace is None else delay_us(grace, "grace"),
+            None if attempts is None else _count(attempts),
+            DEFAULT_TIME_LIMIT_US if time_limit is None else interval_us(time_limit, "time_limit"),
+        )
+    except InvalidJobError as error:
+        raise InvalidJobError(f"job {_shown(job_id)}: {error}") from None
+
+
+def _text(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidJobError(f"{what} is {_shown(value)}, but must be text")
+    if not 1 <= len(value) <= MAX_TEXT:
+        raise InvalidJobError(f"{what} has {len(value)} characters, but must have 1 to {MAX_TEXT}")
+    if "\0" in value:
+        raise InvalidJobError(f"{what} is {_shown(value)}, but must not hold NUL")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InvalidJobError(f"{what} is {_shown(value)}, but must not hold a lone surrogate") from None
+    return value if type(value) is str else str.__str__(value)
+
+
+def _microseconds(value: object, what: str) -> int:
+    if _is_calendar_time(value):
+        raise InvalidJobError(
+            f"{what} counts months or years, which are no fixed time: give days, or compute the instant first, "
+            f"as in pendulum.now().add(months=1)"
+        )
+    if isinstance(value, timedelta):
+        return timedelta.__floordiv__(value, _MICROSECOND)
+    if type(value) is int:
+        return value * 1_000_000
+    if type(value) is float and math.isfinite(value):
+        return round(value * 1_000_000) if abs(value) < 1e15 else int(value) * 1_000_000
+    raise InvalidJobError(f"{what} is {_shown(value)}, but must be a number of seconds or a duration")
+
+
+def _is_calendar_time(value: object) -> bool:
+    if not isinstance(value, pendulum.Duration) or isinstance(value, pendulum.Interval):
+        return False
+    return bool(value.years or value.months)
+
+
+def _in_range(us: object, what: str) -> int:
+    if type(us) is not int or not 0 <= us <= MAX_INSTANT:
+        raise InvalidJobError(f"{what} must lie in the years 1970 to 9999")
+    return us
+
+
+def _rule(every_us: int | None, rest_us: int | None) -> str:
+    if every_us is not None and rest_us is not None:
+        raise InvalidJobError("every_us and rest_us are two different rhythms: give one of them")
+    step = rest_us if every_us is None else every_us
+    if type(step) is not int or not MIN_INTERVAL_US <= step <= MAX_INTERVAL_US:
+        raise InvalidJobError(
+            f"its interval is {_shown(step)} microseconds, but must be from 1 millisecond to 36525 days"
+        )
+    return rules.rest(step) if every_us is None else rules.every(step)
+
+
+def _choice(value: object, choices: dict[str, str], what: str) -> str:
+    try:
+        return choices[value]  # type: ignore[index]
+    except (KeyError, TypeError):
+        raise InvalidJobError(f"{what} is {_shown(value)}, but must be one of {', '.join(choices)}") from None
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or not 1 <= value <= MAX_ATTEMPTS:
+        raise InvalidJobError(f"attempts is {_shown(value)}, but must be a whole number from 1 to {MAX_ATTEMPTS}")
+    return value
+
+
+def _check_json(payload: object) -> None:
+    """Walk the containers only: which types lie in each is found at the speed of C.
+
+    The size is counted from below on the way, so that the huge, the endless and the exponential end early.
+    """
+    if type(payload) in _PLAIN:
+        if type(payload) is str and len(payload) > MAX_PAYLOAD_BYTES:
+            raise _too_large()
+        return
+    level: list[object] = [payload]
+    smallest = 0
+    for _ in range(MAX_PAYLOAD_DEPTH):
+        below: list[object] = []
+        for container in level:
+            inside: Collection[object]
+            kind = type(container)
+            if kind is dict:
+                assert isinstance(container, dict)
+                if not _TEXT.issuperset(map(type, container)):
+                    raise _not_json(next(key for key in container if type(key) is not str), "as a key")
+                smallest += 5 * len(container) + 2
+                inside = container.values()
+            elif kind is list:
+                assert isinstance(container, list)
+                smallest += 2 * len(container) + 2
+                inside = container
+            else:
+                raise _not_json(container, "")
+            if smallest > MAX_PAYLOAD_BYTES + 2:
+                raise _too_large()
+            types = set(map(type, inside))
+            if str in types:
+                smallest += sum(len(value) for value in inside if type(value) is str)
+            if not _PLAIN.issuperset(types):
+                below.extend(value for value in inside if type(value) not in _PLAIN)
+        if smallest > MAX_PAYLOAD_BYTES + 2:
+            raise _too_large()
+        if not below:
+            return
+        level = below
+    raise InvalidJobError(f"the payload is nested deeper than {MAX_PAYLOAD_DEPTH} levels, or holds itself")
+
+
+def _not_json(value: object, where: str) -> InvalidJobError:
+    kind = type(value).__name__
+    hint = "give text" if where else _HINTS.get(kind, "give plain dict, list, str, int, float, bool or None")
+    return InvalidJobError(
+        f"the payload holds {_shown(value)} ({kind}) {where}".rstrip()
+        + f", which would not come back from JSON as it is: {hint}"
+    )
+
+
+def _too_large() -> InvalidJobError:
+    return InvalidJobError(
+        f"the payload is larger than {MAX_PAYLOAD_BYTES} bytes (1 MiB) of JSON: store it elsewhere and schedule its key"
+    )
+
+
+def _shown(value: object) -> str:
+    """A value for a message: short, and printable whatever it holds."""
+    if isinstance(value, (str, bytes, bytearray)):
+        value = value[:61]
+    elif isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
+        return f"a whole number of {value.bit_length()} bits"
+    elif isinstance(value, (list, tuple, dict, set, frozenset)):
+        return f"a {type(value).__name__} of {len(value)}"
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"

@@ -1,0 +1,145 @@
+"""The tables of the current schema, as peewee models. A new file is created from them.
+
+`chat_id`, `user_id` and `thread_id` have no type affinity, so that the number 42 and the text "42" stay two keys.
+"""
+
+from typing import Final
+
+from peewee import SQL, BareField, BigIntegerField, IntegerField, Model, SchemaManager, SqliteDatabase, TextField
+
+from .values import Outcome, Status
+
+APPLICATION_ID: Final = 0x42524E47
+SCHEMA_VERSION: Final = 1
+
+# A partial index serves a query only where the query spells its condition in the same way.
+DUE: Final = f"status = '{Status.SCHEDULED}' AND waiting_for IS NULL"
+WAITING: Final = f"status = '{Status.SCHEDULED}' AND waiting_for IS NOT NULL"
+CLAIMED: Final = f"status = '{Status.CLAIMED}'"
+PARKED: Final = f"status = '{Status.PARKED}'"
+FAILED: Final = f"outcome = '{Outcome.FAILED}'"
+
+
+class Job(Model):
+    """What to do. `seq` is the generation: a replaced job gets a new one, and none is ever used twice."""
+
+    seq = BigIntegerField(primary_key=True)
+    id = TextField(unique=True)
+    handler = TextField()
+    chat_id = BareField(null=True)
+    user_id = BareField(null=True)
+    thread_id = BareField(null=True)
+    payload = TextField()
+    rule = TextField(null=True)
+    delivery = TextField()
+    misfire = TextField()
+    grace_us = BigIntegerField(null=True)
+    max_attempts = BigIntegerField(null=True)
+    time_limit_us = BigIntegerField()
+    created_at = BigIntegerField()
+
+
+class JobState(Model):
+    """When, and how far it got. `due_at` is the open occurrence's due time until that is settled."""
+
+    seq = BigIntegerField(primary_key=True)
+    status = TextField()
+    due_at = BigIntegerField()
+    next_attempt_at = BigIntegerField(null=True)
+    next_due_at = BigIntegerField(null=True)
+    attempts = IntegerField(constraints=[SQL("DEFAULT 0")])
+    crashes = IntegerField(constraints=[SQL("DEFAULT 0")])
+    context_failures = IntegerField(constraints=[SQL("DEFAULT 0")])
+    waiting_for = TextField(null=True)
+    reason = TextField(null=True)
+    token = BigIntegerField(null=True)
+    host = TextField(null=True)
+    claimed_at = BigIntegerField(null=True)
+    lease_until = BigIntegerField(null=True)
+
+    class Meta:
+        table_name = "job_state"
+
+
+class Occurrence(Model):
+    """The ledger: one row for each occurrence, written when it ends.
+
+    (`job_seq`, `due_at`) is unique; as a seq belongs to one job for ever, that is one outcome for each occurrence.
+    """
+
+    number = BigIntegerField(primary_key=True)
+    job_id = TextField()
+    job_seq = BigIntegerField()
+    handler = TextField()
+    chat_id = BareField(null=True)
+    user_id = BareField(null=True)
+    outcome = TextField()
+    due_at = BigIntegerField()
+    last_due_at = BigIntegerField(null=True)
+    count = IntegerField()
+    started_at = BigIntegerField(null=True)
+    finished_at = BigIntegerField()
+    late_by_us = BigIntegerField()
+    attempts = IntegerField()
+    reason = TextField(null=True)
+    traceback = TextField(null=True)
+    delivered = TextField(null=True)
+    run_key = TextField()
+
+
+class Session(Model):
+    """What is stored for a chat and user; `data` is a JSON object."""
+
+    number = BigIntegerField(primary_key=True)
+    chat_id = BareField(null=True)
+    user_id = BareField(null=True)
+    data = TextField()
+    updated_at = BigIntegerField()
+
+
+class Lane(Model):
+    """A chat's pause, block or wait."""
+
+    chat_id = BareField(unique=True)
+    state = TextField()
+    reason = TextField(null=True)
+    until = BigIntegerField(null=True)
+
+
+class Reply(Model):
+    """The answer to each client's latest batch."""
+
+    client = TextField(primary_key=True)
+    number = BigIntegerField()
+    replies = TextField()
+    at = BigIntegerField()
+
+
+class Meta(Model):
+    """Single values, by key."""
+
+    key = TextField(primary_key=True)
+    value = TextField()
+
+
+MODELS: Final = (Job, JobState, Occurrence, Session, Lane, Reply, Meta)
+
+Job.add_index(SQL("CREATE INDEX job_chat ON job (chat_id) WHERE chat_id IS NOT NULL"))
+JobState.add_index(SQL(f"CREATE INDEX job_state_due ON job_state (next_attempt_at, seq) WHERE {DUE}"))
+JobState.add_index(
+    SQL(f"CREATE INDEX job_state_waiting ON job_state (waiting_for, next_attempt_at, seq) WHERE {WAITING}")
+)
+JobState.add_index(SQL(f"CREATE INDEX job_state_claimed ON job_state (seq) WHERE {CLAIMED}"))
+JobState.add_index(SQL(f"CREATE INDEX job_state_parked ON job_state (due_at, seq) WHERE {PARKED}"))
+JobState.add_index(SQL("CREATE INDEX job_state_order ON job_state (due_at, seq)"))
+Occurrence.add_index(SQL("CREATE UNIQUE INDEX occurrence_once ON occurrence (job_seq, due_at)"))
+Occurrence.add_index(SQL("CREATE INDEX occurrence_job ON occurrence (job_id)"))
+Occurrence.add_index(SQL("CREATE INDEX occurrence_chat ON occurrence (chat_id) WHERE chat_id IS NOT NULL"))
+Occurrence.add_index(SQL(f"CREATE INDEX occurrence_failed ON occurrence (job_id) WHERE {FAILED}"))
+Session.add_index(SQL("CREATE INDEX session_key ON session (chat_id, user_id)"))
+
+
+def create_all(database: SqliteDatabase) -> None:
+    """Create every table and index. The caller holds the transaction."""
+    for model in MODELS:
+        SchemaManager(model, database).create_all(safe=False)

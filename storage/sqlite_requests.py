@@ -1,0 +1,174 @@
+"""What bots and operators ask of the SQLite store: to schedule, to cancel, to run now, to redrive."""
+
+import json
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Final
+
+from . import ledger
+from .connection import Connection, Row
+from .states import Event, after
+from .values import Ending, JobSpec, Placed, Removed, Status
+
+SEQ_BLOCK: Final = 10_000
+
+_INSERT_JOB: Final = (
+    "INSERT INTO job (seq, id, handler, chat_id, user_id, thread_id, payload, rule, delivery, misfire, grace_us, "
+    "max_attempts, time_limit_us, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_INSERT_STATE: Final = (
+    f"INSERT INTO job_state (seq, status, due_at, next_attempt_at) VALUES (?, '{after(None, Event.SCHEDULE)}', ?, ?)"
+)
+_OPEN: Final = (
+    "SELECT j.id, j.seq, j.handler, j.chat_id, j.user_id, s.status, s.due_at, s.attempts "
+    "FROM job j JOIN job_state s ON s.seq = j.seq WHERE "
+)
+_OPEN_ONE: Final = _OPEN + "j.id = ?"
+_OPEN_MANY: Final = _OPEN + "j.id IN (SELECT value FROM json_each(?))"
+_MOVE_UP: Final = (
+    "UPDATE job_state SET next_attempt_at = ?, due_at = ?, next_due_at = ?, waiting_for = NULL WHERE seq = ?"
+)
+_REDRIVE: Final = (
+    f"UPDATE job_state SET status = '{after(Status.PARKED, Event.REDRIVE)}', due_at = ?, next_attempt_at = ?, "
+    "attempts = 0, crashes = 0, context_failures = 0, reason = NULL, waiting_for = NULL WHERE seq = ?"
+)
+
+
+class SqliteRequests:
+    """The part of `SqliteStore` that other people's requests reach."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._next_seq = 0
+        self._seqs_end = 0
+        connection.on_rollback = self._forget_seqs
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return self._connection.transaction()
+
+    def put(self, specs: Sequence[JobSpec], now: int) -> list[Placed]:
+        standing = {spec.id: spec for spec in specs}
+        with self._connection.transaction():
+            replaced = self._take_out(list(standing), "replaced", now)
+            seq = self._take_seqs(len(standing))
+            placed: dict[str, Placed] = {}
+            jobs: list[Row] = []
+            states: list[Row] = []
+            for (
+                job_id,
+                handler,
+                due_at,
+                payload,
+                chat_id,
+                user_id,
+                thread_id,
+                rule,
+                delivery,
+                misfire,
+                grace_us,
+                max_attempts,
+                time_limit_us,
+            ) in standing.values():
+                jobs.append(
+                    (
+                        seq,
+                        job_id,
+                        handler,
+                        chat_id,
+                        user_id,
+                        thread_id,
+                        payload,
+                        rule,
+                        delivery,
+                        misfire,
+                        grace_us,
+                        max_attempts,
+                        time_limit_us,
+                        now,
+                    )
+                )
+                states.append((seq, due_at, due_at))
+                earlier = replaced.get(job_id)
+                placed[job_id] = Placed(seq, earlier.seq if earlier else None)
+                seq += 1
+            self._connection.run_many(_INSERT_JOB, jobs)
+            self._connection.run_many(_INSERT_STATE, states)
+        return [placed[spec.id] for spec in specs]
+
+    def cancel(self, ids: Sequence[str], now: int) -> list[Removed | None]:
+        with self._connection.transaction():
+            removed = self._take_out(ids, "cancelled", now)
+        return [removed.pop(job_id, None) for job_id in ids]
+
+    def run_now(self, job_id: str, now: int) -> bool:
+        with self._connection.transaction():
+            found = self._connection.rows(
+                "SELECT s.seq, s.due_at, s.next_due_at, j.rule FROM job j JOIN job_state s ON s.seq = j.seq "
+                f"WHERE j.id = ? AND s.status = '{Status.SCHEDULED}'",
+                (job_id,),
+            )
+            if not found:
+                return False
+            seq, due_at, next_due_at, rule = found[0]
+            planned = ledger.whole(due_at, now)
+            moved_to = min(planned, now)
+            if rule is not None and next_due_at is None and planned > now:
+                moved_to = min(ledger.free_due_at(self._connection, ledger.whole(seq, 0), now), planned - 1)
+                next_due_at = planned
+            self._connection.run(_MOVE_UP, (now, moved_to, next_due_at, seq))
+        return True
+
+    def redrive(self, job_id: str, now: int) -> bool:
+        with self._connection.transaction():
+            found = self._connection.rows(
+                "SELECT j.seq FROM job j JOIN job_state s ON s.seq = j.seq "
+                f"WHERE j.id = ? AND s.status = '{Status.PARKED}'",
+                (job_id,),
+            )
+            if not found:
+                return False
+            seq = ledger.whole(found[0][0], 0)
+            self._connection.run(_REDRIVE, (ledger.free_due_at(self._connection, seq, now), now, seq))
+        return True
+
+    def _take_out(self, ids: Sequence[str], reason: str, now: int) -> dict[str, Removed]:
+        """Remove whatever rows these ids have, and record their open occurrences as cancelled."""
+        if len(ids) == 1 and ids[0].isascii():
+            found = self._connection.rows(_OPEN_ONE, (ids[0],))
+        else:
+            found = self._connection.rows(_OPEN_MANY, (json.dumps(ids),))
+        if not found:
+            return {}
+        endings: list[Row] = []
+        removed: dict[str, Removed] = {}
+        for owner in found:
+            job_id, seq, status = str(owner[0]), ledger.whole(owner[1], 0), Status(str(owner[5]))
+            outcome = after(status, Event.CANCEL)
+            parked = status is Status.PARKED
+            due_at = ledger.free_due_at(self._connection, seq, now) if parked else ledger.whole(owner[6], now)
+            ending = Ending(outcome, due_at, now, reason=reason)
+            endings.append(ledger.row(owner, ledger.whole(owner[7], 0), ending))
+            removed[job_id] = Removed(seq, status.value)
+        ledger.write(self._connection, endings)
+        self._delete([gone.seq for gone in removed.values()])
+        return removed
+
+    def _delete(self, seqs: Sequence[int]) -> None:
+        gone = [(seq,) for seq in seqs]
+        self._connection.run_many("DELETE FROM job_state WHERE seq = ?", gone)
+        self._connection.run_many("DELETE FROM job WHERE seq = ?", gone)
+
+    def _take_seqs(self, count: int) -> int:
+        """The first of `count` numbers in a row. They come in blocks, as the counter need not be written for each."""
+        if self._next_seq + count > self._seqs_end:
+            found = self._connection.rows("SELECT value FROM meta WHERE key = 'store.next_seq'")
+            first = int(str(found[0][0])) if found else 1
+            self._next_seq, self._seqs_end = first, first + max(SEQ_BLOCK, count)
+            self._connection.run("INSERT OR REPLACE INTO meta VALUES ('store.next_seq', ?)", (str(self._seqs_end),))
+        seq = self._next_seq
+        self._next_seq += count
+        return seq
+
+    def _forget_seqs(self) -> None:
+        # The block may have been taken in the very transaction that is rolled back.
+        self._next_seq = self._seqs_end = 0

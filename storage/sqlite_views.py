@@ -1,0 +1,131 @@
+"""What people are shown of the SQLite store. Built with peewee, read as plain tuples."""
+
+from typing import Final, TypeVar
+
+from peewee import SQL, Model, ModelSelect, SqliteDatabase, Tuple
+
+from . import models
+from .connection import Connection, Row, Value
+from .models import Job, JobState, Occurrence, Session
+from .shapes import is_utf8
+from .sqlite_settlements import SqliteSettlements
+from .values import ChatId, Counts, JobRow, OccurrenceRow, SessionRow, Status, told_from_ledger
+
+Shown = TypeVar("Shown", bound=Model)
+
+_JOB_COLUMNS: Final = (
+    *(Job.id, Job.handler, JobState.status, JobState.due_at, JobState.next_attempt_at),
+    *(Job.chat_id, Job.user_id, Job.thread_id, Job.payload, Job.rule, Job.delivery),
+    *(JobState.attempts, JobState.waiting_for, JobState.reason, JobState.host, JobState.claimed_at, JobState.seq),
+)
+_COUNTS: Final = (
+    f"SELECT (SELECT count(*) FROM job_state WHERE {models.DUE}), "
+    f"(SELECT count(*) FROM job_state WHERE {models.CLAIMED}), "
+    f"(SELECT count(*) FROM job_state WHERE {models.PARKED}), "
+    f"(SELECT count(*) FROM job_state WHERE {models.WAITING}), "
+    "(SELECT count(*) FROM occurrence)"
+)
+
+
+class SqliteViews(SqliteSettlements):
+    """The part of `SqliteStore` that only reads."""
+
+    def __init__(self, database: SqliteDatabase, connection: Connection) -> None:
+        super().__init__(connection)
+        self._database = database
+
+    def get(self, job_id: str) -> JobRow | None:
+        if not is_utf8(job_id):
+            return None
+        jobs = self._read(_jobs().where(Job.id == job_id))
+        if jobs:
+            return JobRow._make(jobs[0])
+        ended = self.history(job_id=job_id, limit=1)
+        return told_from_ledger(ended[0]) if ended else None
+
+    def jobs(
+        self,
+        *,
+        chat_id: ChatId | None = None,
+        status: str | None = None,
+        limit: int = 100,
+        after: str | None = None,
+    ) -> list[JobRow]:
+        wanted = _jobs().order_by(JobState.due_at, JobState.seq).limit(limit)
+        if chat_id is not None:
+            wanted = wanted.where(Job.chat_id == chat_id)
+        if status is not None:
+            # A bound value would hide the partial indexes from SQLite.
+            wanted = wanted.where(SQL(f"t2.status = '{Status(status)}'"))
+        if after is not None:
+            place = self._place_of(after)
+            if place is None:
+                return []
+            wanted = wanted.where(Tuple(JobState.due_at, JobState.seq) > Tuple(*place))
+        return list(map(JobRow._make, self._read(wanted)))
+
+    def history(
+        self,
+        *,
+        job_id: str | None = None,
+        chat_id: ChatId | None = None,
+        outcome: str | None = None,
+        limit: int = 100,
+        before: int | None = None,
+    ) -> list[OccurrenceRow]:
+        wanted = Occurrence.select().order_by(Occurrence.number.desc()).limit(limit)
+        if job_id is not None:
+            if not is_utf8(job_id):
+                return []
+            wanted = wanted.where(Occurrence.job_id == job_id)
+        if chat_id is not None:
+            wanted = wanted.where(Occurrence.chat_id == chat_id)
+        if outcome is not None:
+            wanted = wanted.where(Occurrence.outcome == outcome)
+        if before is not None:
+            wanted = wanted.where(Occurrence.number < before)
+        return list(map(OccurrenceRow._make, self._read(wanted)))
+
+    def sessions(
+        self, *, chat_id: ChatId | None = None, limit: int = 100, after: int | None = None
+    ) -> list[SessionRow]:
+        wanted = Session.select(Session.chat_id, Session.user_id, Session.data, Session.updated_at, Session.number)
+        wanted = wanted.order_by(Session.number).limit(limit)
+        if chat_id is not None:
+            wanted = wanted.where(Session.chat_id == chat_id)
+        if after is not None:
+            wanted = wanted.where(Session.number > after)
+        return list(map(SessionRow._make, self._read(wanted)))
+
+    def counts(self) -> Counts:
+        due, claimed, parked, waiting, occurrences = (int(str(found)) for found in self._connection.rows(_COUNTS)[0])
+        return Counts(due + waiting, claimed, parked, waiting, occurrences)
+
+    def _place_of(self, job_id: str) -> Row | None:
+        """Where a job stands in the order of `jobs`, or stood when it ended: a page must not end because it ran."""
+        sql = "SELECT s.due_at, s.seq FROM job j JOIN job_state s ON s.seq = j.seq WHERE j.id = ?"
+        found = self._connection.rows(sql, (job_id,))
+        if not found:
+            sql = "SELECT due_at, job_seq FROM occurrence WHERE job_id = ? ORDER BY number DESC LIMIT 1"
+            found = self._connection.rows(sql, (job_id,))
+        return found[0] if found else None
+
+    def _read(self, query: "ModelSelect[Shown]") -> list[Row]:
+        sql, values = query.bind(self._database).sql()
+        rows = self._connection.rows(sql, values)
+        return [_shown(row) for row in rows] if self._connection.garbled else rows
+
+
+def _jobs() -> "ModelSelect[Job]":
+    return Job.select(*_JOB_COLUMNS).join(JobState, on=JobState.seq == Job.seq)
+
+
+def _shown(row: Row) -> Row:
+    return tuple(_escaped(value) for value in row)
+
+
+def _escaped(value: Value) -> Value:
+    """Bytes that are no text, as escapes that can be printed."""
+    if type(value) is not str:
+        return value
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
