@@ -7,6 +7,7 @@ from typing import Any
 from thespian.actors import ActorAddress
 
 from . import system
+from .clock import SYSTEM_CLOCK
 from .corrections import NoSystemError
 from .errors import SchedulerUnavailableError, WrongSchedulerError
 from .folder import NotRunningError, PrivateFolder
@@ -112,8 +113,8 @@ class Context:
     def tell(self, message: object) -> None:
         self._base.tell(self.scheduler, message)
 
-    def listen(self, timeout_s: float | None) -> object:
-        return self._base.listen(timeout_s)
+    def listen(self, timeout_s: float) -> object:
+        return system.listen(self._base, timeout_s, SYSTEM_CLOCK.monotonic)
 
     def watch(self, descriptors: list[int]) -> None:
         """Have `listen` return None at once while one of these is readable."""

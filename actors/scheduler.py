@@ -365,8 +365,8 @@ class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
             self._storage = "ok"
         self._tell(told)
         self._send_batches(orders)
-        if self._stopping is not None:
-            self._stop_if_done(now)
+        if self._stopping is not None and self._stop_if_done(now):
+            return
         more = self._dispatch.more_is_due or bool(self._releasing)
         self._armed_until = self._armed_until if not more else None
         self._arm(now + SOON_US if more else self._dispatch.next_attempt_at(now), now)
@@ -418,12 +418,12 @@ class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
                 self.send(host.address, StopRunning(grace_us=message.grace_us))
         self._go_on(now)
 
-    def _stop_if_done(self, now: int) -> None:
+    def _stop_if_done(self, now: int) -> bool:
         assert self._stopping is not None
         sender, until = self._stopping
         dispatch = self._dispatch
         if (dispatch.running or dispatch.durable.orphans) and self._clock.monotonic() < until + 1_000_000:
-            return
+            return False
         interrupted = dispatch.interrupt_all(now, "interrupted: the system was stopped")
         if interrupted:
             dispatch.pass_over(now)
@@ -431,6 +431,7 @@ class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
         self._opened = None
         self._close()
         self.send(sender, Stopped(interrupted=interrupted))
+        return True
 
     def receive_exit(self, _message: ActorExitRequest, _sender: Any) -> None:
         if self._opened is not None:

@@ -1,9 +1,10 @@
 """One actor system as seen from outside: joining it, finding an actor by name, asking with an answer of one's own."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, TypeVar
 
-from thespian.actors import ActorAddress, ActorSystem
+from thespian.actors import ActorAddress, ActorSystem, WatchMessage
 
 from . import corrections
 from .corrections import NoSystemError
@@ -54,6 +55,21 @@ def ask(
         left = (until - clock()) / 1e6
         answer = context.listen(left) if left > 0 else None
     return answer
+
+
+def listen(base: Any, timeout_s: float, clock: Callable[[], int]) -> object:
+    """The next message to a context; None after the timeout, or at once when a watched descriptor is readable."""
+    from thespian.system import isInternalActorSystemMessage
+    from thespian.system.transport import ReceiveEnvelope
+
+    until = clock() + int(timeout_s * 1e6)
+    while True:
+        received = base._run_transport(timedelta(microseconds=max(0, until - clock())))
+        if not isinstance(received, ReceiveEnvelope) or isinstance(received.message, WatchMessage):
+            return None
+        if not isInternalActorSystemMessage(received.message):
+            message: object = received.message
+            return message
 
 
 def _log_nothing() -> dict[str, Any]:
