@@ -66,6 +66,10 @@ class Attachment:
         assert self._host is not None
         return self._host.host
 
+    @property
+    def is_welcome(self) -> bool:
+        return self._host is not None and self._welcomed.is_set()
+
     def start(
         self,
         *,

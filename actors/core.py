@@ -65,24 +65,44 @@ class Core:
             loop=loop, registry=registry, transport=transport, places=places, timeout_s=timeout_s
         )
 
-    def listen(self, listener: Listener, timeout_s: float) -> None:
-        self.host().start(loop=running_loop(), listener=listener, timeout_s=timeout_s)
+    def listen(self, listener: Listener, timeout_s: float, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        self.host().start(loop=loop or running_loop(), listener=listener, timeout_s=timeout_s)
 
     def closure(
         self, delay: Seconds, function: Callable[..., object], arguments: tuple[object, ...], *,
         id: str | None, repeat: bool, time_limit: Seconds | None, timeout_s: float,
     ) -> Question[ScheduledJob]:  # fmt: skip
         """Keep a function, and ask for the job that will call it."""
+        job_id, kept = self._kept(delay, function, arguments, id, time_limit, repeat=repeat)
+        self.host().start(loop=running_loop(), timeout_s=timeout_s)
+        return self._scheduled(job_id, kept)
+
+    async def closure_from_loop(
+        self, delay: Seconds, function: Callable[..., object], arguments: tuple[object, ...], *,
+        id: str | None, repeat: bool, time_limit: Seconds | None, timeout_s: float,
+    ) -> Question[ScheduledJob]:  # fmt: skip
+        """As `closure`, without blocking the loop while this process becomes a host."""
+        job_id, kept = self._kept(delay, function, arguments, id, time_limit, repeat=repeat)
+        if not self.host().is_welcome:
+            loop = asyncio.get_running_loop()
+            await asyncio.to_thread(self.host().start, loop=loop, timeout_s=timeout_s)
+        return self._scheduled(job_id, kept)
+
+    def _kept(
+        self, delay: Seconds, function: Callable[..., object], arguments: tuple[object, ...],
+        id: str | None, time_limit: Seconds | None, *, repeat: bool,
+    ) -> tuple[str, Kept]:  # fmt: skip
         now = self.clock.wall()
         interval_us = door.interval_us(delay, "the interval") if repeat else None
         due_at = now + (interval_us if interval_us is not None else door.delay_us(delay, "the delay", now))
         limit_us = door.interval_us(CLOSURE_LIMIT_S if time_limit is None else time_limit, "time_limit")
         job_id = f"memory:{secrets.token_hex(8)}" if id is None else door.job_id(id)
-        kept = Kept(partial(function, *arguments) if arguments else function, due_at, interval_us, limit_us)
-        host = self.host()
-        host.start(loop=running_loop(), timeout_s=timeout_s)
+        return job_id, Kept(partial(function, *arguments) if arguments else function, due_at, interval_us, limit_us)
+
+    def _scheduled(self, job_id: str, kept: Kept) -> Question[ScheduledJob]:
+        host = self.host().host
         self.closures.keep(job_id, kept)
-        return questions.schedule(spec(job_id, kept, host.host), in_memory=True, keeper=host.host)
+        return questions.schedule(spec(job_id, kept, host), in_memory=True, keeper=host)
 
     def forget_closures(self, ids: Sequence[str]) -> None:
         for job_id in ids:

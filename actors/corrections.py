@@ -149,13 +149,15 @@ def _never_start_an_admin() -> None:
 
 
 _may_start_admin = False
+_guardian = 0
 
 
 @contextmanager
 def starting_a_system() -> Iterator[None]:
-    """Only the guardian, in here, starts an admin."""
-    global _may_start_admin  # noqa: PLW0603  read by the corrected library
+    """Only the guardian, in here, starts an admin. It has to be a sub-reaper already (`processes.adopt_orphans`)."""
+    global _may_start_admin, _guardian  # noqa: PLW0603  read by the corrected library
     _may_start_admin = True
+    _guardian = os.getpid()
     try:
         yield
     finally:
@@ -191,8 +193,10 @@ def _end_with_the_parent() -> None:
     run_admin = multiprocCommon.MultiProcAdmin.run
 
     def run(self: Any) -> Any:
-        # The admin has forked away from its starter by now: its parent is the guardian, as sub-reaper.
+        # The admin forks once more to leave its starter. Until the process between has ended, that one is its
+        # parent, and its end would be taken for the guardian's.
         processes.name_this("bell-admin")
+        processes.wait_for_parent(_guardian)
         processes.end_with_parent(signal.SIGKILL)
         return run_admin(self)
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import select
 import signal
 from pathlib import Path
 
@@ -20,6 +21,14 @@ def _prctl(option: int, argument: int | bytes) -> None:
 def end_with_parent(number: signal.Signals) -> None:
     """Ask the kernel for a signal when the process that forked this one ends."""
     _prctl(_PR_SET_PDEATHSIG, int(number))
+
+
+def wait_for_parent(pid: int) -> None:
+    """Return when this process's parent is the given one; after a second at the latest."""
+    for _ in range(10_000):
+        if os.getppid() == pid:
+            return
+        select.select([], [], [], 0.0001)
 
 
 def adopt_orphans() -> None:

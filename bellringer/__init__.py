@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
 from .actors.client import SchedulerHandle
 from .actors.core import Core
@@ -31,44 +32,58 @@ def connect(database: str | os.PathLike[str] = DEFAULT_DATABASE, *, name: str | 
     return SchedulerHandle(Core(database, name))
 
 
+class StartOptions(TypedDict, total=False):
+    """How a system runs that `start` has to start."""
+
+    name: str
+    handlers: Sequence[str]
+    """Modules that each handler actor imports."""
+    handler_actors: int
+    """Processes for them; 2 unless said otherwise."""
+    places: int
+    """How many runs one of them has at once; 100 unless said otherwise."""
+    keep_days: float
+    """For how long the ledger is kept; 30 unless said otherwise."""
+    keep_occurrences: int
+    """How many rows of it at most; a million unless said otherwise."""
+    restarts: int
+    """How many within a minute are taken for normal; 10 unless said otherwise."""
+    grace: float
+    """Seconds that running handlers get at the end; 10 unless said otherwise."""
+    transport: str | None
+    """`module:factory` of the transport that handler actors send through."""
+    log_level: str
+    host_memory_mib: int
+    """What one handler actor may grow to; 4096 unless said otherwise."""
+
+
 def start(
-    database: str | os.PathLike[str] = DEFAULT_DATABASE,
-    *,
-    name: str = DEFAULT_NAME,
-    handlers: Sequence[str] = (),
-    handler_actors: int = 2,
-    places: int = 100,
-    keep_days: float = 30.0,
-    keep_occurrences: int = 1_000_000,
-    restarts: int = 10,
-    grace: float = 10.0,
-    transport: str | None = None,
-    log_level: str = "INFO",
-    host_memory_mib: int = 4_096,
+    database: str | os.PathLike[str] = DEFAULT_DATABASE, **options: Unpack[StartOptions]
 ) -> SchedulerHandle:
     """Have a scheduler running on this database, and give a handle on it.
 
     One that runs already is joined; otherwise one is started, and ends with this process or with `stop()`. When the
-    one that was joined ends, this process starts another. `handlers` are modules that each of `handler_actors`
-    processes imports. Raises `GuardianError` with the reason where no scheduler can be had.
+    one that was joined ends, this process starts another. Raises `GuardianError` with the reason where no scheduler
+    can be had, and `WrongSchedulerError` at the first call where the one that runs has another name.
     """
-    return SchedulerHandle(
-        started(
-            Settings(
-                database=os.fspath(database),
-                name=name,
-                handlers=tuple(handlers),
-                handler_actors=handler_actors,
-                places=places,
-                keep_days=keep_days,
-                keep_occurrences=keep_occurrences,
-                restarts=restarts,
-                grace_us=int(grace * 1e6),
-                transport=transport,
-                log_level=log_level,
-                host_memory_mib=host_memory_mib,
-            )
-        )
+    return SchedulerHandle(started(settings_for(database, options)))
+
+
+def settings_for(database: str | os.PathLike[str], options: StartOptions) -> Settings:
+    """Raises `TypeError` for an option that is not there."""
+    unknown = options.keys() - StartOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"start() has no option {sorted(unknown)[0]!r}")
+    rest: dict[str, object] = {key: value for key, value in options.items() if key not in ("handlers", "grace", "name")}
+    handlers = options.get("handlers", ())
+    if isinstance(handlers, str):
+        raise TypeError(f"handlers takes a list of module names: write [{handlers!r}]")
+    return Settings(
+        database=os.fspath(database),
+        name=options.get("name", DEFAULT_NAME),
+        handlers=tuple(handlers),
+        grace_us=int(options.get("grace", 10.0) * 1e6),
+        **rest,  # type: ignore[arg-type]  # StartOptions has the types
     )
 
 
@@ -97,6 +112,7 @@ __all__ = [
     "ScheduledJob",
     "SchedulerHandle",
     "SchedulerUnavailableError",
+    "StartOptions",
     "StorageError",
     "StoredSession",
     "SyncContext",

@@ -143,6 +143,11 @@ class Run:
         if self._cut is not None:
             return
         self._cut = verdict
+        if self._context is None:
+            # A task that is cancelled before its first step never gets to tell anything.
+            self._tell(verdict)
+            self._task.cancel()
+            return
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._loop.call_later(self._environment.grace_s, self._give_up)

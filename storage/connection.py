@@ -70,15 +70,15 @@ class Connection:
             self._raw.text_factory = str
 
     def run(self, sql: str, values: Sequence[Value] = ()) -> int:
-        """The number of rows that were changed."""
-        self.check_owner()
+        """Write, inside a transaction. Returns the number of rows that were changed."""
+        self._check_begun()
         try:
             return self._execute(sql, values).rowcount
         except sqlite3.Error as error:
             self._failed(error)
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Value]]) -> int:
-        self.check_owner()
+        self._check_begun()
         try:
             return self._raw.executemany(sql, rows).rowcount
         except sqlite3.Error as error:
@@ -129,6 +129,14 @@ class Connection:
             raise StorageError(
                 f"the transaction on {self.path} was rolled back because a part of it failed: {doomed}"
             ) from doomed
+
+    def _check_begun(self) -> None:
+        self.check_owner()
+        # Outside of BEGIN IMMEDIATE a write would have to upgrade a read, and SQLite refuses that without waiting.
+        if not self._depth:
+            raise StorageError(f"a write to {self.path} outside of a transaction: a mistake in the program")
+        if self._doomed is not None:
+            raise StorageError(f"a part of this transaction on {self.path} has failed already: {self._doomed}")
 
     def _roll_back(self) -> None:
         self.on_rollback()

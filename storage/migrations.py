@@ -50,6 +50,8 @@ def migrate(
         return
     with database.atomic("IMMEDIATE"):
         for version_before in range(found, newest):
+            if version_before not in steps:
+                raise StorageCorruptError(f"no step leads on from schema {version_before}: install a later version")
             steps[version_before](database)
         answer(database, f"PRAGMA user_version = {newest}")
 

@@ -37,7 +37,7 @@ def open_database(
     """
     if not os.path.exists(path):
         _refuse_orphaned_log(path)
-        _create(path)
+        _create(path, factory)
     _refuse_unsound_file(path)
     database = _connect(path, busy_timeout_ms, factory)
     try:
@@ -75,12 +75,12 @@ def _connect(path: str, busy_timeout_ms: int, factory: type[sqlite3.Connection])
     return database
 
 
-def _create(path: str) -> None:
+def _create(path: str, factory: type[sqlite3.Connection]) -> None:
     """Build the new file under another name: a death in the middle leaves nothing that looks like a database."""
     building = f"{path}.{os.getpid()}.creating"
     with suppress(FileNotFoundError):
         os.remove(building)
-    database = SqliteDatabase(building)
+    database = SqliteDatabase(building, factory=factory)
     try:
         database.connect()
         migrations.answer(database, "PRAGMA synchronous = FULL")

@@ -1,7 +1,7 @@
 """Short ways to walk a store through its states. `T` is the instant at which these tests begin."""
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from bellringer.storage.contract import Store
 from bellringer.storage.values import (
@@ -81,7 +81,9 @@ class HandOverError(Exception):
     """Something broke between two steps of a transaction."""
 
 
+@contextmanager
 def broken_transaction(store: Store) -> Iterator[None]:
+    """A transaction that fails when all of its block is done."""
     with suppress(HandOverError), store.transaction():
         yield
         raise HandOverError

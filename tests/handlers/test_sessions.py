@@ -90,7 +90,7 @@ def test_it_is_used_like_a_dict() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [math.nan, math.inf, b"x", (1, 2), {1: "a"}, {1, 2}, object(), datetime(2026, 1, 1, tzinfo=UTC), "\ud83c", [(1,)]],
+    [math.nan, math.inf, b"x", (1, 2), {1: "a"}, {1, 2}, object(), datetime(2026, 1, 1, tzinfo=UTC), "\ud83c"],
 )
 def test_b64_b66_a_value_that_json_can_not_hold_is_refused_when_it_is_assigned(value: object) -> None:
     session = Session()
