@@ -4,18 +4,21 @@ Each has the measured fault that it mends, and a test in tests/actors/test_corre
 """
 
 import os
+import select
+import selectors
 import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import processes
 from .frames import KEYS
 
 LOOPBACK = "127.0.0.1"
+FEWER_DESCRIPTORS_THAN = 1_024
 _applied = False
 
 
@@ -36,6 +39,7 @@ def apply() -> None:
         from thespian.system.transport import IPBase
     _bind_to_loopback(IPBase)
     _sign_frames()
+    _turn_faster()
     _let_timers_end()
     _deliver_wakeups_in_order()
     _leave_the_time_zone_alone()
@@ -81,6 +85,67 @@ def _sign_frames() -> None:
 
     transport.serializer = Sealed
     transport.TCPTransport.serializer = seal
+
+
+class _Ready(NamedTuple):
+    fd: int
+
+
+class _Turn:
+    """What the transport needs of a selector, at one system call a turn: it makes a new one for every turn.
+
+    `select` keeps microseconds where `epoll` and `poll` round up to the millisecond, which timers would feel.
+    """
+
+    __slots__ = ("_readers", "_writers")
+
+    def __init__(self) -> None:
+        self._readers: set[int] = set()
+        self._writers: set[int] = set()
+
+    def register(self, descriptor: int, events: int) -> None:
+        if descriptor < 0:
+            raise ValueError("a closed descriptor")
+        (self._readers if events == selectors.EVENT_READ else self._writers).add(descriptor)
+
+    def select(self, timeout: float | None = None) -> list[tuple[_Ready, int]]:
+        if max(self._readers | self._writers, default=0) >= FEWER_DESCRIPTORS_THAN:
+            return self._poll(timeout)
+        readable, writable, _ = select.select(self._readers, self._writers, (), timeout)
+        return [
+            *((_Ready(descriptor), selectors.EVENT_READ) for descriptor in readable),
+            *((_Ready(descriptor), selectors.EVENT_WRITE) for descriptor in writable),
+        ]
+
+    def _poll(self, timeout: float | None) -> list[tuple[_Ready, int]]:
+        with selectors.PollSelector() as poll:
+            for descriptor in self._readers | self._writers:
+                read = selectors.EVENT_READ if descriptor in self._readers else 0
+                write = selectors.EVENT_WRITE if descriptor in self._writers else 0
+                poll.register(descriptor, read | write)
+            return [(_Ready(key.fd), events) for key, events in poll.select(timeout)]
+
+    def close(self) -> None:
+        pass
+
+
+def _turn_faster() -> None:
+    # Of the 0.45 ms that a question and its answer take, a third goes into building an epoll set for every turn,
+    # reading the length of a frame on its own, and describing messages for a log that is not written.
+    from thespian.system import transport as base
+    from thespian.system.transport import TCPTransport as transport
+    from thespian.system.transport import streamBuffer
+
+    class Selectors:
+        DefaultSelector = _Turn
+        EVENT_READ = selectors.EVENT_READ
+        EVENT_WRITE = selectors.EVENT_WRITE
+
+    transport.selectors = Selectors
+    base.TransmitIntent.identify = lambda self: "a message"
+    base.ReceiveEnvelope.identify = lambda self: "a message"
+    left = streamBuffer.ReceiveBuffer.remainingAmount
+    streamBuffer.ReceiveBuffer.remainingAmount = lambda self: 65_536 if self._size is None else left(self)
 
 
 def _let_timers_end() -> None:

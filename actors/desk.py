@@ -2,6 +2,7 @@
 
 import logging
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import nullcontext
 
 from ..storage.errors import BellringerError, StorageError
@@ -42,24 +43,25 @@ log = logging.getLogger("bellringer.scheduler")
 class Desk:
     """Answers each batch once. `health` is asked of the scheduler, which knows the rest of it."""
 
-    def __init__(self, dispatch: Dispatch) -> None:
+    def __init__(self, dispatch: Dispatch, health: Callable[[int], HealthTold]) -> None:
         self._dispatch = dispatch
+        self._health = health
         self._answered: OrderedDict[str, ReplyBatch] = OrderedDict()
         self.earliest: int | None = None
         """The earliest attempt that the last batch made, for the timer."""
         self.kept_in_memory: dict[str, set[str]] = {}
 
-    def answer(self, batch: RequestBatch, now: int, health: HealthTold) -> ReplyBatch | None:
+    def answer(self, batch: RequestBatch, now: int) -> ReplyBatch | None:
         """None for a batch that its client has given up: a later one of its own is answered already."""
         self.earliest = None
         before = self._answered.get(batch.client)
         if before is None:
             told = self._dispatch.durable.store.recall_replies(batch.client)
             if told is not None and told[0] >= batch.number:
-                return None if told[0] > batch.number else self._told_before(batch, told[1], now, health)
+                return None if told[0] > batch.number else self._told_before(batch, told[1], now)
         elif before.number >= batch.number:
             return before if before.number == batch.number else None
-        answers = self._carry_out(batch, now, health)
+        answers = self._carry_out(batch, now)
         reply = ReplyBatch(client=batch.client, number=batch.number, replies=tuple(answers))
         if not any(isinstance(answer, Refused) and answer.again for answer in answers):
             self._answered[batch.client] = reply
@@ -68,20 +70,20 @@ class Desk:
                 self._answered.popitem(last=False)
         return reply
 
-    def _told_before(self, batch: RequestBatch, text: str, now: int, health: HealthTold) -> ReplyBatch:
+    def _told_before(self, batch: RequestBatch, text: str, now: int) -> ReplyBatch:
         answers = [
-            answer if answer is not None else self._answer(request, now, health)
+            answer if answer is not None else self._answer(request, now)
             for request, answer in zip(batch.requests, replies.from_text(text), strict=True)
         ]
         return ReplyBatch(client=batch.client, number=batch.number, replies=tuple(answers))
 
-    def _carry_out(self, batch: RequestBatch, now: int, health: HealthTold) -> list[Reply]:
+    def _carry_out(self, batch: RequestBatch, now: int) -> list[Reply]:
         if not any(isinstance(request, CHANGES) for request in batch.requests):
-            return [self._answer_alone(request, now, health) for request in batch.requests]
+            return [self._answer_alone(request, now) for request in batch.requests]
         store = self._dispatch.durable.store
         try:
             with store.transaction(), self._dispatch.in_memory.store.transaction():
-                answers = [self._answer(request, now, health) for request in batch.requests]
+                answers = [self._answer(request, now) for request in batch.requests]
                 store.remember_replies(batch.client, batch.number, replies.to_text(answers), now)
                 return answers
         except StorageError as error:
@@ -89,24 +91,24 @@ class Desk:
         except Exception:  # noqa: BLE001  the border of one batch: what is wrong with one request costs that one only
             log.exception("a batch of %d requests failed; each is tried alone", len(batch.requests))
         self._dispatch.start_over()
-        answers = [self._answer_alone(request, now, health) for request in batch.requests]
+        answers = [self._answer_alone(request, now) for request in batch.requests]
         try:
             store.remember_replies(batch.client, batch.number, replies.to_text(answers), now)
         except StorageError as error:
             log.warning("the answers to a batch could not be kept: %s", error)
         return answers
 
-    def _answer_alone(self, request: Request, now: int, health: HealthTold) -> Reply:
+    def _answer_alone(self, request: Request, now: int) -> Reply:
         try:
             with self._dispatch.durable.store.transaction() if isinstance(request, CHANGES) else nullcontext():
-                return self._answer(request, now, health)
+                return self._answer(request, now)
         except StorageError as error:
             return _refusal(error)
         except Exception as error:  # noqa: BLE001  the border of one request
             log.exception("a request failed: %s", type(request).__name__)
             return Refused(code="failed", sentence=f"{type(request).__name__} failed inside the scheduler: {error!r}")
 
-    def _answer(self, request: Request, now: int, health: HealthTold) -> Reply:
+    def _answer(self, request: Request, now: int) -> Reply:
         durable = self._dispatch.durable.store
         match request:
             case Schedule():
@@ -145,7 +147,7 @@ class Desk:
                     )
                 )
             case GetHealth():
-                return health
+                return self._health(now)
 
     def _jobs(self, request: ListJobs) -> list[JobRow]:
         limit = min(request.limit, ROWS_AT_ONCE)

@@ -5,7 +5,10 @@ numbered by its client, answered once, after commit, and a repeated one gets the
 twice. A client has one batch under way at a time, so remembering its latest answer is enough.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import TypeVar, dataclass_transform
 
 from thespian.actors import ActorAddress
 
@@ -23,10 +26,33 @@ from ..storage.values import (
 )
 from .clock import Clock
 
+M = TypeVar("M")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def message(cls: type[M]) -> type[M]:
+    """Make a class a message: frozen, slotted, with keywords only, and quick to pickle."""
+    made = dataclass(frozen=True, slots=True, kw_only=True)(cls)
+    names = tuple(field.name for field in fields(made))  # type: ignore[arg-type]  # it is a dataclass now
+    if names:
+        values: Callable[[M], object] = attrgetter(*names)
+
+        def state(self: M) -> object:
+            return values(self)
+
+        def restore(self: M, told: object) -> None:
+            for name, value in zip(names, told if isinstance(told, tuple) and len(names) > 1 else (told,), strict=True):
+                object.__setattr__(self, name, value)
+
+        made.__getstate__ = state  # type: ignore[attr-defined, method-assign]
+        made.__setstate__ = restore  # type: ignore[attr-defined]
+    return made
+
+
 # What bots and operators ask
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class Schedule:
     """Store these jobs; an id that exists is replaced. `in_memory` ones end with `keeper`, the host that made them."""
 
@@ -35,27 +61,27 @@ class Schedule:
     keeper: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class Cancel:
     ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class RunNow:
     job_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class Redrive:
     job_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class GetJob:
     job_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class ListJobs:
     chat_id: ChatId | None = None
     status: str | None = None
@@ -63,7 +89,7 @@ class ListJobs:
     after: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class ListHistory:
     job_id: str | None = None
     chat_id: ChatId | None = None
@@ -72,14 +98,14 @@ class ListHistory:
     before: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class ListSessions:
     chat_id: ChatId | None = None
     limit: int = 100
     after: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class GetHealth:
     pass
 
@@ -87,7 +113,7 @@ class GetHealth:
 Request = Schedule | Cancel | RunNow | Redrive | GetJob | ListJobs | ListHistory | ListSessions | GetHealth
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class RequestBatch:
     client: str
     number: int
@@ -97,41 +123,41 @@ class RequestBatch:
 # What they are told
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class Scheduled:
     """`replaced` holds the positions, in the request, of the jobs whose id existed."""
 
     replaced: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class Cancelled:
     """`unknown` holds the positions of the ids that were not there."""
 
     unknown: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class Accepted:
     pass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class JobsListed:
     jobs: tuple[JobRow, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class HistoryListed:
     occurrences: tuple[OccurrenceRow, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class SessionsListed:
     sessions: tuple[SessionRow, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class HostSeen:
     """A host as the scheduler knows it."""
 
@@ -143,7 +169,7 @@ class HostSeen:
     running: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class HealthTold:
     """`storage` is `ok`, or what the last write failed with."""
 
@@ -163,7 +189,7 @@ class HealthTold:
     version: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class Refused:
     """Nothing was done. `code` is for programs, `sentence` says what to do. `again`: trying once more can help."""
 
@@ -184,7 +210,7 @@ Reply = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class ReplyBatch:
     client: str
     number: int
@@ -194,7 +220,7 @@ class ReplyBatch:
 # Between the scheduler and the hosts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class HostJoined:
     """A host offers its places, and tells what it still holds: after a restart, that is what was running."""
 
@@ -208,7 +234,7 @@ class HostJoined:
     wants_events: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class HostReported:
     """`received` is the number of the last batch that came: with it the host is ready for the next one.
 
@@ -222,7 +248,7 @@ class HostReported:
     open: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class HostLeft:
     """The host ends; what it still holds is interrupted."""
 
@@ -230,7 +256,7 @@ class HostLeft:
     results: tuple[RunResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class Event:
     """Something that operators and telemetry want to know. `kind` is such as `job.error`."""
 
@@ -245,7 +271,7 @@ class Event:
     chat_id: ChatId | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class RunBatch:
     """Start these at once. `settled` are the tokens whose results are durable, to be forgotten.
 
@@ -260,14 +286,14 @@ class RunBatch:
     welcome: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class JoinAgain:
     """The scheduler does not know this host: it has just started, or thought the host dead."""
 
     host: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class StopRunning:
     """End what still runs when the grace is over; results of what was cut short say interrupted."""
 
@@ -277,7 +303,7 @@ class StopRunning:
 # Between guardian, supervisor, scheduler and handler actors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class Settings:
     """How one system runs. `handlers` are modules that each handler actor imports."""
 
@@ -296,7 +322,7 @@ class Settings:
     host_memory_mib: int = 4_096
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class Supervise:
     settings: Settings
     clock: Clock | None = None
@@ -304,7 +330,7 @@ class Supervise:
     environment: Environment | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class OpenDatabase:
     """`supervisor` is the process without which the scheduler ends.
 
@@ -318,12 +344,12 @@ class OpenDatabase:
     store: Store | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class DatabaseOpened:
     process: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class OpeningFailed:
     """`fatal`: another try can't help."""
 
@@ -332,35 +358,35 @@ class OpeningFailed:
     fatal: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class LoadHandlers:
     settings: Settings
     number: int
     environment: Environment | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class MeetScheduler:
     """Where the scheduler is now: offer your places there, and tell what you hold."""
 
     scheduler: ActorAddress
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class HandlersLoaded:
     number: int
     process: str
     handlers: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class LoadingFailed:
     number: int
     process: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class EndHost:
     """A host that no longer answers for its jobs; its process is to be ended."""
 
@@ -368,22 +394,22 @@ class EndHost:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class Tick:
     """Look at the clock: covers lost wake-ups, suspends and clock jumps."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class Ticked:
     pass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class GetState:
     """The guardian asks the supervisor how things stand."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class StateTold:
     ready: bool
     failed: str | None
@@ -393,12 +419,12 @@ class StateTold:
     restarts: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class StopClaiming:
     grace_us: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@message
 class Stopped:
     """The scheduler is done: nothing runs, the database is closed."""
 

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, TypedDict, TypeVar
+from typing import Generic, NamedTuple, TypedDict, TypeVar
 
 import pendulum
 
@@ -60,13 +60,16 @@ class JobOptions(TypedDict, total=False):
     grace: Seconds | None
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduledJob:
+class ScheduledJob(NamedTuple):
     """A job that the scheduler has stored. `replaced`: its id existed, and the earlier job is gone."""
 
     id: str
-    due_at: pendulum.DateTime
+    due_at_us: int
     replaced: bool
+
+    @property
+    def due_at(self) -> pendulum.DateTime:
+        return views.moment(self.due_at_us)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,7 @@ def spec(
 def schedule(job: JobSpec, *, in_memory: bool = False, keeper: str | None = None) -> Question[ScheduledJob]:
     def read(reply: Reply) -> ScheduledJob:
         assert isinstance(reply, Scheduled)
-        return ScheduledJob(job.id, views.moment(job.due_at), bool(reply.replaced))
+        return ScheduledJob(job.id, job.due_at, bool(reply.replaced))
 
     return Question(Schedule(jobs=(job,), in_memory=in_memory, keeper=keeper), read)
 

@@ -31,7 +31,6 @@ from .messages import (
     DatabaseOpened,
     EndHost,
     Event,
-    GetHealth,
     HealthTold,
     HostJoined,
     HostLeft,
@@ -81,7 +80,7 @@ class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
         self._releasing: set[str] = set()
         self._stopping: tuple[Any, int] | None = None
         self._to_tell: list[Event] = []
-        self._incarnation = secrets.token_hex(4)
+        self._process = processes.identity()
         self._receivers: dict[type, Callable[[Any, Any], None]] = {
             OpenDatabase: self.receive_open_database,
             RequestBatch: self.receive_request_batch,
@@ -110,7 +109,7 @@ class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
 
     def receive_open_database(self, message: OpenDatabase, sender: Any) -> None:
         if self._opened is not None:
-            self.send(sender, DatabaseOpened(process=processes.identity()))
+            self.send(sender, DatabaseOpened(process=self._process))
             return
         self._clock = message.clock or SYSTEM_CLOCK
         settings = message.settings
@@ -119,11 +118,11 @@ class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
         except BellringerError as error:
             # An earlier scheduler of this system may not be quite gone yet; the guardian's lock keeps others away.
             fatal = isinstance(error, StorageError) and error.fatal and not isinstance(error, DatabaseInUseError)
-            self.send(sender, OpeningFailed(process=processes.identity(), reason=str(error), fatal=fatal))
+            self.send(sender, OpeningFailed(process=self._process, reason=str(error), fatal=fatal))
             return
         except Exception as error:  # noqa: BLE001  the supervisor decides what a start is worth that failed
             log.exception("the database can't be opened")
-            self.send(sender, OpeningFailed(process=processes.identity(), reason=repr(error), fatal=False))
+            self.send(sender, OpeningFailed(process=self._process, reason=repr(error), fatal=False))
             return
         self._opened, self._supervisor = message, sender
         now = self._clock.wall()
@@ -133,7 +132,7 @@ class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
         )
         self._dispatch.hosts_complete_at = now + HOSTS_COMPLETE_AFTER_US
         self._dispatch.durable.long_lanes.update(lane_of(reason) for reason in durable.waiting(LANE))
-        self._desk = Desk(self._dispatch)
+        self._desk = Desk(self._dispatch, self._health)
         if message.supervisor:
             self._watch(message.supervisor)
         for row in durable.claimed():
@@ -146,7 +145,7 @@ class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
                 self._dispatch.release_lane(lane)
         if message.restarts:
             self._to_tell.append(Event(kind="scheduler.restarted", at=now, reason=f"restart {message.restarts}"))
-        self.send(sender, DatabaseOpened(process=processes.identity()))
+        self.send(sender, DatabaseOpened(process=self._process))
         self._go_on(now)
         log.info("scheduler %r is open on %s", settings.name, settings.database)
 
@@ -166,8 +165,7 @@ class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
 
     def receive_request_batch(self, batch: RequestBatch, sender: Any) -> None:
         now = self._clock.wall()
-        health = self._health(now, counting=any(isinstance(request, GetHealth) for request in batch.requests))
-        reply = self._desk.answer(batch, now, health)
+        reply = self._desk.answer(batch, now)
         if reply is not None:
             self.send(sender, reply)
         earliest = self._desk.earliest
@@ -177,30 +175,29 @@ class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
             else:
                 self._arm(earliest, now)
 
-    def _health(self, now: int, *, counting: bool) -> HealthTold:
+    def _health(self, now: int) -> HealthTold:
         assert self._opened is not None
         settings, dispatch = self._opened.settings, self._dispatch
         counts, in_memory = Counts(0, 0, 0, 0, 0), 0
         next_attempt_at = None
-        if counting:
-            try:
-                counts = dispatch.durable.store.counts()
-                in_memory = dispatch.in_memory.store.counts().scheduled
-                next_attempt_at = dispatch.next_attempt_at(now)
-            except StorageError as error:
-                self._storage = str(error)
+        try:
+            counts = dispatch.durable.store.counts()
+            in_memory = dispatch.in_memory.store.counts().scheduled
+            next_attempt_at = dispatch.next_attempt_at(now)
+        except StorageError as error:
+            self._storage = str(error)
         return HealthTold(
             name=settings.name,
             database=settings.database,
-            process=processes.identity(),
+            process=self._process,
             started_at=self._started_at,
             now=now,
             storage=self._storage,
             counts=counts,
             in_memory=in_memory,
-            hosts=tuple(host.seen() for host in dispatch.hosts) if counting else (),
+            hosts=tuple(host.seen() for host in dispatch.hosts),
             next_attempt_at=next_attempt_at,
-            armed_wakeups=corrections.armed_wakeups(self) if counting else 0,
+            armed_wakeups=corrections.armed_wakeups(self),
             restarts=self._opened.restarts,
             frames_refused=KEYS.refused,
             version=VERSION,
@@ -220,7 +217,7 @@ class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
             places=message.places,
             heard_at=self._clock.monotonic(),
             wants_events=message.wants_events,
-            welcome=processes.identity(),
+            welcome=self._process,
         )
         if known is not None:
             host.running = known.running

@@ -92,6 +92,20 @@ class Job:
         return self._row.attempts
 
     @property
+    def waiting_for(self) -> str | None:
+        """What a due job waits for: `handler:NAME` that no host knows, or `lane:CHAT`."""
+        return self._row.waiting_for
+
+    @property
+    def host(self) -> str | None:
+        """Who runs it, while it is claimed."""
+        return self._row.host
+
+    @property
+    def claimed_at(self) -> pendulum.DateTime | None:
+        return _moment(self._row.claimed_at)
+
+    @property
     def why(self) -> str | None:
         """Why it is not simply scheduled: it waits for a handler, runs on a host, is parked for a reason."""
         row = self._row

@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from ..storage import door
+from ..storage.errors import InvalidJobError
 from ..storage.values import ChatId, Delivery, JobSpec, Misfire, RunOrder
 from .dependencies import NOTHING_DECLARED, Dependency
 from .errors import NoChatError, NoConversationError, NotDeliveredError, NoTransportError, RunEndedError
@@ -106,31 +108,29 @@ class BaseContext:
         """Plan a job, and return its id. It is stored in the same write as this run's outcome, also when the run fails.
 
         Without an id it gets one that a retry of this run derives again, so that it is replaced and not doubled.
-        With a `chat_id` of its own, user and thread are nobody unless given too. Raises `InvalidJobError`.
+        With a `chat_id` of its own, user and thread are nobody unless given too. A repeating job without `at` or `after`
+        is due for the first time one interval from now. Raises `InvalidJobError`.
         """
         self._check_open()
         if id is None:
             self._unnamed += 1
             id = f"{blake2b(self._order.run_key.encode(), digest_size=12).hexdigest()}-{self._unnamed}"
         here = isinstance(chat_id, Here)
-        from ..storage import door
-
+        every_us = None if every is None else door.interval_us(every, f"job {id!r}: every")
         spec = door.job_spec(
-            id=id,
-            handler=handler,
-            now=self._environment.clock.wall(),
-            at=at,
-            after=after,
-            every=every,
+            id,
+            handler,
+            due_at=self._due_at(id, at, after, every_us),
+            payload=payload,
             chat_id=self._order.chat_id if isinstance(chat_id, Here) else chat_id,
             user_id=(self._order.user_id if here else None) if isinstance(user_id, Here) else user_id,
             thread_id=(self._order.thread_id if here else None) if isinstance(thread_id, Here) else thread_id,
-            payload=payload,
+            every_us=every_us,
             delivery=delivery,
-            attempts=attempts,
-            time_limit=time_limit,
             misfire=misfire,
             grace=grace,
+            attempts=attempts,
+            time_limit=time_limit,
         )
         self._change(spec.id, spec)
         return spec.id
@@ -141,8 +141,6 @@ class BaseContext:
         This run may finish. Of `schedule` and `cancel` with one id, the last call stands.
         """
         self._check_open()
-        from ..storage import door
-
         self._change(door.job_id(id), None)
 
     def wait_for_message(self, *arguments: object, **options: object) -> NoReturn:
@@ -174,6 +172,18 @@ class BaseContext:
     def end(self) -> None:
         """Refuse whatever comes after the outcome was told: it could not be recorded any more."""
         self._ended = True
+
+    def _due_at(self, id: str, at: datetime | None, after: Delay | None, every_us: int | None) -> int:
+        if at is not None and after is not None:
+            raise InvalidJobError(f"job {id!r}: at and after both say when it is due; give one of them")
+        if at is not None:
+            return door.instant(at, f"job {id!r}: at")
+        now = self._environment.clock.wall()
+        if after is not None:
+            return now + door.delay_us(after, f"job {id!r}: after", now)
+        if every_us is not None:
+            return now + every_us
+        raise InvalidJobError(f"job {id!r}: say when it is due, with at, after or every")
 
     def _change(self, id: str, spec: JobSpec | None) -> None:
         if self._changes is None:

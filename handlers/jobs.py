@@ -1,11 +1,8 @@
 """The job as its handler sees it."""
 
-from typing import TYPE_CHECKING
+import pendulum
 
 from ..storage.values import RunOrder
-
-if TYPE_CHECKING:
-    import pendulum
 
 LATE_AFTER_US = 1_000_000
 
@@ -38,19 +35,14 @@ class CurrentJob:
         return self._order.run_key
 
     @property
-    def due_at(self) -> "pendulum.DateTime":
+    def due_at(self) -> pendulum.DateTime:
         """The instant planned, in UTC. A retry keeps it."""
-        # Imported late here and below: it costs a host 60 ms, and most handlers never look at times.
-        import pendulum
-
         seconds, microseconds = divmod(self._order.due_at, 1_000_000)
         return pendulum.from_timestamp(seconds).set(microsecond=microseconds)
 
     @property
-    def late_by(self) -> "pendulum.Duration":
+    def late_by(self) -> pendulum.Duration:
         """How long after the instant planned this attempt began. Never negative."""
-        import pendulum
-
         return pendulum.duration(microseconds=max(0, self._started_at - self._order.due_at))
 
     @property

@@ -189,9 +189,9 @@ def storage_error(error: Exception, path: str) -> StorageError:
 
 def damaged(path: str, what: str) -> StorageCorruptError:
     return StorageCorruptError(
-        f"{path} is damaged ({what}). Restore it from a backup, or salvage what can be read with "
-        f"`sqlite3 {path} .recover`. To begin with an empty database instead, move {path}, {path}-wal and "
-        f"{path}-shm away. Nothing was changed."
+        f"{path} is damaged ({what}). Restore it from a backup, or salvage what can be read with the `.recover` or "
+        f"`.dump` of the sqlite3 command. To begin with an empty database instead, move {path}, {path}-wal and "
+        f"{path}-shm away."
     )
 
 

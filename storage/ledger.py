@@ -32,11 +32,11 @@ def row(owner: Sequence[Value], attempts: int, ending: Ending) -> Row:
     assert isinstance(seq, int)
     began = ending.finished_at if ending.started_at is None else ending.started_at
     return (
-        owner[0],
+        _told(owner[0]),
         seq,
-        owner[2],
-        owner[3],
-        owner[4],
+        _told(owner[2]),
+        _told(owner[3]),
+        _told(owner[4]),
         ending.outcome,
         ending.due_at,
         ending.last_due_at,
@@ -50,6 +50,11 @@ def row(owner: Sequence[Value], attempts: int, ending: Ending) -> Row:
         json.dumps(ending.delivered) if ending.delivered else None,
         f"{seq}:{ending.due_at}",
     )
+
+
+def _told(value: Value) -> Value:
+    """What names the job, with escapes in place of bytes that were no text in a broken row."""
+    return value if type(value) is not str or value.isascii() else storable(value)
 
 
 def write(connection: Connection, rows: Sequence[Row]) -> None:

@@ -38,7 +38,8 @@ def open_database(
     if not os.path.exists(path):
         _refuse_orphaned_log(path)
         _create(path, factory)
-    _refuse_unsound_file(path)
+    refuse_unsound_file(path)
+    _refuse_unwritable_file(path)
     database = _connect(path, busy_timeout_ms, factory)
     try:
         version = migrations.version(database, path)
@@ -51,7 +52,7 @@ def open_database(
         migrations.migrate(database, version)
     except DatabaseError as error:
         database.close()
-        raise _mapped(error, path) from error
+        raise mapped(error, path) from error
     except StorageError:
         database.close()
         raise
@@ -71,7 +72,7 @@ def _connect(path: str, busy_timeout_ms: int, factory: type[sqlite3.Connection])
     try:
         database.connect()
     except DatabaseError as error:
-        raise _mapped(error, path) from error
+        raise mapped(error, path) from error
     return database
 
 
@@ -89,7 +90,7 @@ def _create(path: str, factory: type[sqlite3.Connection]) -> None:
         with suppress(FileExistsError):
             _put_in_place(building, path)
     except DatabaseError as error:
-        raise _mapped(error, path) from error
+        raise mapped(error, path) from error
     except OSError as error:
         raise StorageReadOnlyError(f"{path} can't be created ({error}): check its folder") from error
     finally:
@@ -117,7 +118,8 @@ def _refuse_orphaned_log(path: str) -> None:
         raise damaged(path, f"the file is missing, but its log {path}-wal is there and holds data")
 
 
-def _refuse_unsound_file(path: str) -> None:
+def refuse_unsound_file(path: str) -> None:
+    """Raises for a file that is no healthy database at first sight. Nothing of SQLite has opened it yet."""
     try:
         with open(path, "rb") as file:
             magic = file.read(16)
@@ -127,12 +129,15 @@ def _refuse_unsound_file(path: str) -> None:
         raise damaged(path, "the file is empty")
     if magic != _MAGIC:
         raise damaged(path, "the file is not an SQLite database")
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
-        raise StorageReadOnlyError(f"{path} can't be written: give this user the right to write it and its folder")
     lost = _frames_lost(path)
     if lost and _frames_lost(path) == lost:
         raise damaged(path, f"its log {path}-wal lacks {lost} pages that were committed")
+
+
+def _refuse_unwritable_file(path: str) -> None:
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
+        raise StorageReadOnlyError(f"{path} can't be written: give this user the right to write it and its folder")
 
 
 def _frames_lost(path: str) -> int:
@@ -163,6 +168,7 @@ def _size(path: str) -> int:
         return 0
 
 
-def _mapped(error: Exception, path: str) -> StorageError:
+def mapped(error: Exception, path: str) -> StorageError:
+    """What an error that came through peewee means."""
     cause = error.__cause__ or error.__context__ or error
     return storage_error(cause if isinstance(cause, sqlite3.Error) else error, path)

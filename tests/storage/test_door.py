@@ -22,9 +22,16 @@ from bellringer.storage.sqlite_store import open_store
 from bellringer.storage.values import Delivery, JobSpec, Misfire
 from tests.contract.steps import T
 
+FIRST = datetime(1970, 1, 2)  # noqa: DTZ001
+LAST = datetime(9999, 12, 30)  # noqa: DTZ001
+
 
 class Colour(StrEnum):
     RED = "red"
+
+
+def kind(value: object) -> str:
+    return type(value).__name__
 
 
 def refusal(call: Callable[[], object]) -> str:
@@ -80,7 +87,7 @@ def test_b25_an_instant_is_exact_to_the_microsecond(at: datetime) -> None:
     assert datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us) == at
 
 
-@given(st.datetimes(datetime(1970, 1, 2), datetime(9999, 12, 30), timezones=st.timezones()))
+@given(st.datetimes(FIRST, LAST, timezones=st.timezones()))
 def test_b25_an_instant_is_exact_in_every_zone(at: datetime) -> None:
     in_utc = at.astimezone(UTC)
 
@@ -141,8 +148,12 @@ def test_an_interval_is_seconds_or_a_duration(interval: object, us: int) -> None
 
 @pytest.mark.parametrize(
     "interval",
-    [0, -1, 1e-9, 0.0009, math.nan, math.inf, -math.inf, 2**63, 1e300, 10**4000, timedelta.max, timedelta(0)]
-    + [timedelta(days=36_525, microseconds=1), True, "5", None, pendulum.duration(seconds=-1)],
+    [
+        *(0, -1, 1e-9, 0.0009, math.nan, math.inf, -math.inf, 2**63, 1e300, 10**4000),
+        *(timedelta.max, timedelta(0), timedelta(days=36_525, microseconds=1), pendulum.duration(seconds=-1)),
+        *(True, "5", None),
+    ],
+    ids=kind,
 )
 def test_b79_an_impossible_interval_is_refused(interval: object) -> None:
     assert "every" in refusal(lambda: door.interval_us(interval, "every"))
@@ -212,8 +223,12 @@ def test_a_payload_that_holds_itself_is_refused() -> None:
 @pytest.mark.parametrize("wrap", [lambda bad: bad, lambda bad: [1, [bad]], lambda bad: {"a": {"b": bad}}])
 @pytest.mark.parametrize(
     "bad",
-    [math.nan, math.inf, -math.inf, (1,), {1: 2}, {True: 1}, {None: 1}, {1, 2}, b"x", bytearray(b"x"), Decimal(1)]
-    + [datetime(2026, 1, 1, tzinfo=UTC), date(2026, 1, 1), "\ud83c", {"\ud83c": 1}, Colour.RED, object(), 10**5000],
+    [
+        *(math.nan, math.inf, -math.inf, (1,), {1: 2}, {True: 1}, {None: 1}, {1, 2}, b"x", bytearray(b"x"), Decimal(1)),
+        *(datetime(2026, 1, 1, tzinfo=UTC), date(2026, 1, 1), "\ud83c", {"\ud83c": 1}),
+        *(Colour.RED, object(), 10**5000),
+    ],
+    ids=kind,
 )
 def test_b66_what_would_not_come_back_as_it_is_is_refused(bad: object, wrap: Callable[[object], object]) -> None:
     assert "payload" in refusal(lambda: door.payload_text(wrap(bad)))
@@ -230,7 +245,7 @@ def test_b65_a_payload_of_a_mebibyte_is_accepted_and_a_byte_more_is_not() -> Non
     assert "1 MiB" in refusal(lambda: door.payload_text("é" * 2**19))
 
 
-@pytest.mark.parametrize("huge", ["x" * 50_000_000, ["x" * 600_000] * 2, [1] * 600_000, {"a": ["y" * 2**21]}])
+@pytest.mark.parametrize("huge", ["x" * 50_000_000, ["x" * 600_000] * 2, [1] * 600_000, {"a": ["y" * 2**21]}], ids=kind)
 def test_b65_a_huge_payload_is_refused_at_once_and_names_the_limit(huge: object) -> None:
     assert "1048576 bytes (1 MiB)" in refusal(lambda: door.payload_text(huge))
 

@@ -1,0 +1,148 @@
+"""The options that every command takes, and the border at which errors become sentences and exit codes."""
+
+import json
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn, TypeVar
+
+import click
+
+from ..actors.core import TIMEOUT_S
+from ..actors.errors import RequestRefusedError, SchedulerUnavailableError
+from ..storage import door
+from ..storage.errors import BellringerError, InvalidJobError
+from ..storage.values import ChatId
+from .phrases import safe
+
+DONE, REFUSED, USAGE, NOT_RUNNING, INTERRUPTED = 0, 1, 2, 3, 130
+DEFAULT_DATABASE = "bot.db"
+TRACEBACK = "BELLRINGER_TRACEBACK"
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+@dataclass(slots=True)
+class Common:
+    """What was said before or after the command's name; what comes later stands."""
+
+    database: str = DEFAULT_DATABASE
+    name: str | None = None
+    json: bool = False
+    timeout: float = TIMEOUT_S
+    offline: bool = False
+
+
+class NothingThereError(BellringerError):
+    """No scheduler runs, or there is not even a database."""
+
+
+class NotFoundError(BellringerError):
+    """No job has this id."""
+
+
+class CommandLine(click.Group):
+    """The group of all commands. Calling it ends the process: 0 done, 1 refused or not found, 2 usage, 3 not running."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: object,
+    ) -> NoReturn:
+        given = list(sys.argv[1:] if args is None else args)
+        as_json = "--json" in (given[: given.index("--")] if "--" in given else given)
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            code = super().main(given, prog_name, complete_var, standalone_mode=False, **extra)
+            sys.exit(code if isinstance(code, int) else DONE)
+        except click.ClickException as error:
+            if as_json:
+                _tell("usage" if isinstance(error, click.UsageError) else "failed", error.format_message(), as_json)
+            else:
+                error.show()
+            sys.exit(error.exit_code)
+        except click.Abort:
+            sys.exit(INTERRUPTED)
+        except BellringerError as error:
+            _tell(code_of(error), str(error), as_json)
+            sys.exit(NOT_RUNNING if isinstance(error, (NothingThereError, SchedulerUnavailableError)) else REFUSED)
+        except Exception as error:  # noqa: BLE001  the border to the person, who is told no traceback unasked
+            if os.environ.get(TRACEBACK):
+                traceback.print_exc()
+            sentence = f"failed unexpectedly: {type(error).__name__}: {error} (set {TRACEBACK}=1 to see where)"
+            _tell("unexpected", sentence, as_json)
+            sys.exit(REFUSED)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            told: object = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Whoever read has seen enough. What is left in the buffer must not fail again at the exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return DONE
+        return told
+
+
+def common_options(function: Function) -> Function:
+    """`--database`, `--name`, `--json` and `--timeout`, kept in the context's `Common`."""
+    kept = {"expose_value": False, "callback": _keep}
+    for option in (
+        click.option("--timeout", metavar="SECONDS", type=click.FloatRange(0.01, 3_600), help="How long to wait for an answer; 10 without it.", **kept),
+        click.option("--json", is_flag=True, default=None, help="Print JSON: instants in RFC 3339 UTC, durations in seconds.", **kept),
+        click.option("--name", metavar="NAME", help="The scheduler's name; another one is refused.", **kept),
+        click.option("--database", metavar="FILE", help="The database; bot.db, or BELLRINGER_DATABASE, without it.", **kept),
+    ):
+        function = option(function)
+    return function
+
+
+def offline_option(function: Function) -> Function:
+    return click.option("--offline", is_flag=True, default=None, help="Use the file itself, not the scheduler.", expose_value=False, callback=_keep)(function)
+
+
+class ChatType(click.ParamType[ChatId]):
+    """`42` and `-100` are numbers; anything else, and whatever follows `text:`, is text."""
+
+    name = "chat"
+
+    def convert(self, value: str | ChatId, param: click.Parameter | None, ctx: click.Context | None) -> ChatId:
+        chat: ChatId = value
+        if isinstance(value, str):
+            number = re.fullmatch(r"-?[0-9]{1,40}", value)
+            chat = int(value) if number else value.removeprefix("text:")
+        try:
+            door.chat_key(chat, "the chat")
+        except InvalidJobError as error:
+            self.fail(safe(str(error)), param, ctx)
+        return chat
+
+
+def code_of(error: BellringerError) -> str:
+    """A name for programs, such as `not_found` or `storage_corrupt`."""
+    if isinstance(error, RequestRefusedError):
+        return error.code
+    name = type(error).__name__.removesuffix("Error")
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    common = context.ensure_object(Common)
+    if value is not None and parameter.name is not None:
+        setattr(common, parameter.name, value)
+
+
+def _tell(code: str, sentence: str, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"error": {"code": code, "message": sentence}}), err=True)
+    else:
+        click.echo(f"bellringer: {safe(sentence)}", err=True)

@@ -1,0 +1,203 @@
+"""Where answers come from: the running scheduler, or the file itself."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from ..actors import views
+from ..actors.client import SchedulerHandle
+from ..actors.clock import SYSTEM_CLOCK
+from ..actors.core import Core
+from ..actors.folder import NotRunningError, PrivateFolder
+from ..storage.contract import Store
+from ..storage.errors import BellringerError, DatabaseInUseError
+from ..storage.lock import DatabaseLock
+from ..storage.reading import open_for_reading
+from ..storage.sqlite_store import open_store
+from ..storage.values import ChatId
+from .options import Common, NothingThereError
+from .phrases import shell_word
+
+PAGE = 1_000
+
+
+class Source(Protocol):
+    """What can be looked at, wherever it lies. The arguments are those of `SchedulerHandle`."""
+
+    def get(self, job_id: str) -> views.Job | None: ...
+
+    def pending(
+        self, chat_id: ChatId | None, status: str | None, limit: int, after: str | None
+    ) -> list[views.Job]: ...
+
+    def history(
+        self, job_id: str | None, chat_id: ChatId | None, outcome: str | None, limit: int, before: int | None
+    ) -> list[views.Occurrence]: ...
+
+    def sessions(self, chat_id: ChatId | None, limit: int) -> list[views.StoredSession]: ...
+
+
+class Running:
+    """Asks the scheduler."""
+
+    def __init__(self, handle: SchedulerHandle, timeout: float) -> None:
+        self._handle = handle
+        self._timeout = timeout
+
+    def get(self, job_id: str) -> views.Job | None:
+        return self._handle.get(job_id, timeout=self._timeout)
+
+    def pending(self, chat_id: ChatId | None, status: str | None, limit: int, after: str | None) -> list[views.Job]:
+        return self._handle.pending(
+            chat_id=chat_id, status=status, limit=limit, after=after, timeout=self._timeout
+        )
+
+    def history(
+        self, job_id: str | None, chat_id: ChatId | None, outcome: str | None, limit: int, before: int | None
+    ) -> list[views.Occurrence]:
+        return self._handle.history(
+            job_id, chat_id=chat_id, outcome=outcome, limit=limit, before=before, timeout=self._timeout
+        )
+
+    def sessions(self, chat_id: ChatId | None, limit: int) -> list[views.StoredSession]:
+        return self._handle.sessions(chat_id=chat_id, limit=limit, timeout=self._timeout)
+
+
+class File:
+    """Reads the store. The instant of the newest commit is what it shows."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def get(self, job_id: str) -> views.Job | None:
+        row = self.store.get(job_id)
+        return None if row is None else views.Job(row)
+
+    def pending(self, chat_id: ChatId | None, status: str | None, limit: int, after: str | None) -> list[views.Job]:
+        rows = self.store.jobs(chat_id=chat_id, status=status, limit=limit, after=after)
+        return [views.Job(row) for row in rows]
+
+    def history(
+        self, job_id: str | None, chat_id: ChatId | None, outcome: str | None, limit: int, before: int | None
+    ) -> list[views.Occurrence]:
+        rows = self.store.history(job_id=job_id, chat_id=chat_id, outcome=outcome, limit=limit, before=before)
+        return [views.occurrence(row) for row in rows]
+
+    def sessions(self, chat_id: ChatId | None, limit: int) -> list[views.StoredSession]:
+        return [views.session(row) for row in self.store.sessions(chat_id=chat_id, limit=limit)]
+
+
+@contextmanager
+def running(common: Common) -> Iterator[SchedulerHandle]:
+    """A handle on the scheduler. Raises `NothingThereError` at once where none runs."""
+    folder = PrivateFolder(common.database)
+    try:
+        folder.read_way()
+    except NotRunningError:
+        _refuse_foreign(folder)
+        require_database(common)
+        raise NothingThereError(
+            f"no scheduler runs on {common.database}: start one with `bellringer serve --database "
+            f"{shell_word(common.database)}`, or use the file itself with --offline"
+        ) from None
+    with SchedulerHandle(Core(common.database, common.name)) as handle:
+        yield handle
+
+
+@contextmanager
+def reading(common: Common) -> Iterator[File]:
+    """The file, only to look at: safe whether or not a scheduler runs."""
+    require_database(common)
+    store = open_for_reading(common.database)
+    try:
+        yield File(store)
+    finally:
+        store.close()
+
+
+@contextmanager
+def looking(common: Common) -> Iterator[Source]:
+    if common.offline:
+        with reading(common) as file:
+            yield file
+    else:
+        with running(common) as handle:
+            yield Running(handle, common.timeout)
+
+
+@contextmanager
+def changing_file(common: Common) -> Iterator[Store]:
+    """The store, to change it in the scheduler's place. Raises `DatabaseInUseError` while one runs."""
+    require_database(common)
+    try:
+        way = PrivateFolder(common.database).read_way()
+    except NotRunningError:
+        pass
+    else:
+        raise DatabaseInUseError(
+            f"the scheduler {way.name!r} runs on {common.database}, and only it may change the file: leave out --offline"
+        )
+    with DatabaseLock(common.database):
+        store = open_store(common.database)
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+def require_database(common: Common) -> None:
+    if not Path(common.database).exists():
+        raise NothingThereError(
+            f"there is no database {common.database}, and no scheduler runs on it: name another with --database, or "
+            f"start a new one with `bellringer serve --database {shell_word(common.database)}`"
+        )
+
+
+def now() -> int:
+    return SYSTEM_CLOCK.wall()
+
+
+def pending_page(
+    source: Source, chat_id: ChatId | None, status: str | None, limit: int, after: str | None
+) -> tuple[list[views.Job], bool]:
+    """Up to `limit` jobs, and whether there are more. `status` may also be `waiting`."""
+    found: list[views.Job] = []
+    latest = views.moment(now())
+    stored = "scheduled" if status == "waiting" else status
+    while len(found) <= limit:
+        page = source.pending(chat_id, stored, PAGE if status == "waiting" else min(PAGE, limit + 1 - len(found)), after)
+        if not page:
+            break
+        after = page[-1].id
+        if status == "waiting":
+            found += [job for job in page if job.waiting_for is not None]
+            # What waits is due: past the due ones there is none.
+            if page[-1].due_at > latest:
+                break
+        else:
+            found += page
+    return found[:limit], len(found) > limit
+
+
+def history_page(
+    source: Source, job_id: str | None, chat_id: ChatId | None, outcome: str | None, limit: int, before: int | None
+) -> tuple[list[views.Occurrence], bool]:
+    """Up to `limit` occurrences, newest first, and whether there are more."""
+    found: list[views.Occurrence] = []
+    while len(found) <= limit:
+        page = source.history(job_id, chat_id, outcome, min(PAGE, limit + 1 - len(found)), before)
+        if not page:
+            break
+        found += page
+        before = page[-1].number
+    return found[:limit], len(found) > limit
+
+
+def _refuse_foreign(folder: PrivateFolder) -> None:
+    try:
+        (folder.path / "way.json").exists()
+    except PermissionError as error:
+        raise BellringerError(
+            f"the private folder {folder.path} belongs to another user: run this as the user who runs the scheduler"
+        ) from error

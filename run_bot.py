@@ -1,0 +1,52 @@
+"""A bot that keeps reminders, in this terminal. A template: copy it, and put your own handlers in."""
+
+import argparse
+import os
+import signal
+import sys
+
+import pendulum
+
+import bellringer
+from bellringer.actors.clock import SYSTEM_CLOCK
+from bellringer.handlers.chat_commands import Chat
+from bellringer.handlers.transports.terminal import Terminal
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Chat with a bot that keeps reminders, in this terminal.")
+    parser.add_argument(
+        "--database",
+        metavar="FILE",
+        default=os.environ.get("BELLRINGER_DATABASE") or bellringer.DEFAULT_DATABASE,
+        help="where it remembers (default: $BELLRINGER_DATABASE, or bot.db)",
+    )
+    database = parser.parse_args().database
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        run(database)
+    except bellringer.BellringerError as error:
+        sys.exit(f"run_bot: {error}")
+    except KeyboardInterrupt:
+        pass
+
+
+def run(database: str) -> None:
+    terminal = Terminal()
+    zone = pendulum.local_timezone()
+    with bellringer.start(database) as scheduler:
+        scheduler.attach(["bellringer.handlers.reminders"], transport=terminal)
+        chat = Chat(scheduler, zone)
+        if terminal.is_terminal:
+            terminal.say(f"I keep reminders, in the time of {zone.name}. /help shows what I understand.")
+        for line in terminal.lines():
+            try:
+                answer = chat.answer(line, SYSTEM_CLOCK.wall())
+            except bellringer.BellringerError as error:
+                answer = f"That did not work: {error}"
+            if answer:
+                terminal.say(answer)
+
+
+if __name__ == "__main__":
+    main()
