@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 
-import pendulum
+from pendulum.tz import get_local_timezone
 
 import bellringer
 from bellringer.actors.clock import SYSTEM_CLOCK
@@ -33,7 +33,7 @@ def main() -> None:
 
 def run(database: str) -> None:
     terminal = Terminal()
-    zone = pendulum.local_timezone()
+    zone = get_local_timezone()
     with bellringer.start(database) as scheduler:
         scheduler.attach(["bellringer.handlers.reminders"], transport=terminal)
         chat = Chat(scheduler, zone)

@@ -1,4 +1,4 @@
-"""The handle of a bot that lives on an event loop: what `SchedulerHandle` offers, awaitable. No call blocks the loop."""
+"""The handle of a bot that lives on an event loop: what the plain one offers, awaitable. No call blocks the loop."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ class AsyncSchedulerHandle:
 
     async def persisted(
         self,
-        id: str,  # noqa: A002  the word that users have for it
+        id: str,  # the word that users have for it
         handler: str,
         *,
         at: datetime | None = None,
@@ -42,7 +42,7 @@ class AsyncSchedulerHandle:
 
     async def persisted_every(
         self,
-        id: str,  # noqa: A002  the word that users have for it
+        id: str,  # the word that users have for it
         handler: str,
         *,
         every: Seconds,
@@ -56,16 +56,14 @@ class AsyncSchedulerHandle:
         self,
         handler: str,
         *,
-        id: str | None = None,  # noqa: A002  the word that users have for it
+        id: str | None = None,  # the word that users have for it
         at: datetime | None = None,
         after: Seconds | None = None,
         every: Seconds | None = None,
         timeout: float = TIMEOUT_S,
         **options: Unpack[JobOptions],
     ) -> ScheduledJob:
-        job = questions.spec(
-            handler, self._core.clock.wall(), id=id, at=at, after=after, every=every, options=options
-        )
+        job = questions.spec(handler, self._core.clock.wall(), id=id, at=at, after=after, every=every, options=options)
         return await self._ask(questions.schedule(job), timeout)
 
     async def schedule_many(self, jobs: Iterable[Mapping[str, object]], *, timeout: float = TIMEOUT_S) -> list[str]:
@@ -79,7 +77,7 @@ class AsyncSchedulerHandle:
         delay: Seconds,
         function: Callable[..., object],
         *arguments: object,
-        id: str | None = None,  # noqa: A002  the word that users have for it
+        id: str | None = None,  # the word that users have for it
         time_limit: Seconds | None = None,
         timeout: float = TIMEOUT_S,
     ) -> str:
@@ -93,7 +91,7 @@ class AsyncSchedulerHandle:
         interval: Seconds,
         function: Callable[..., object],
         *arguments: object,
-        id: str | None = None,  # noqa: A002  the word that users have for it
+        id: str | None = None,  # the word that users have for it
         time_limit: Seconds | None = None,
         timeout: float = TIMEOUT_S,
     ) -> str:
@@ -108,15 +106,15 @@ class AsyncSchedulerHandle:
         self._core.forget_closures(ids)
         return await self._ask(questions.cancel(ids), timeout)
 
-    async def run_now(self, id: str, *, timeout: float = TIMEOUT_S) -> None:  # noqa: A002  the word that users have for it
+    async def run_now(self, id: str, *, timeout: float = TIMEOUT_S) -> None:  # the word that users have for it
         await self._ask(questions.run_now(id), timeout)
 
-    async def redrive(self, id: str, *, timeout: float = TIMEOUT_S) -> None:  # noqa: A002  the word that users have for it
+    async def redrive(self, id: str, *, timeout: float = TIMEOUT_S) -> None:  # the word that users have for it
         await self._ask(questions.redrive(id), timeout)
 
     # Looking
 
-    async def get(self, id: str, *, timeout: float = TIMEOUT_S) -> views.Job | None:  # noqa: A002  the word that users have for it
+    async def get(self, id: str, *, timeout: float = TIMEOUT_S) -> views.Job | None:  # the word that users have for it
         return await self._ask(questions.get(id), timeout)
 
     async def pending(
@@ -132,7 +130,7 @@ class AsyncSchedulerHandle:
 
     async def history(
         self,
-        id: str | None = None,  # noqa: A002  the word that users have for it
+        id: str | None = None,  # the word that users have for it
         *,
         chat_id: ChatId | None = None,
         outcome: str | None = None,

@@ -29,7 +29,7 @@ class AsyncExchange:
         self._closed = False
 
     async def call(self, request: Request, timeout_s: float) -> Reply:
-        """The reply. Raises `SchedulerUnavailableError` past the timeout; a cancelled task's request may still be done."""
+        """Raises `SchedulerUnavailableError` past the timeout. What a cancelled task asked for may still be done."""
         loop = asyncio.get_running_loop()
         until = SYSTEM_CLOCK.monotonic() + int(timeout_s * 1e6)
         asked = Asked(request, until, loop, loop.create_future())

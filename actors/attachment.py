@@ -10,6 +10,7 @@ import os
 import secrets
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from ..handlers.environment import Environment
 from ..handlers.registry import Handler, Registry
@@ -88,7 +89,8 @@ class Attachment:
             changed = self._host is None
             if self._host is None:
                 self._begin(loop, places)
-            assert self._host is not None and self._loop is not None
+            assert self._host is not None
+            assert self._loop is not None
             if transport is not None:
                 self._loop.environment.transport = transport
             if registry is not None and registry is not self._attached:
@@ -124,10 +126,8 @@ class Attachment:
         return (*self._registry.names(), *attached)
 
     def _wake(self) -> None:
-        try:
+        with suppress(BlockingIOError, OSError):  # it is full of calls already, or this host has just closed
             os.write(self._pipe[1], b"\0")
-        except (BlockingIOError, OSError):
-            pass  # it is full of calls already, or this host has just closed
 
     def close(self, grace_s: float) -> None:
         """Let what runs finish within the grace, tell what came of it, and leave."""
@@ -156,7 +156,8 @@ class Attachment:
                 self._serve(context)
                 pause_s = FIRST_PAUSE_S
             except (SchedulerUnavailableError, WrongSchedulerError, OSError, ValueError) as error:
-                context = self._lose(context)
+                self._lose(context)
+                context = None
                 if self._closing.is_set():
                     break
                 log.debug("no scheduler for this host yet: %s", error)
@@ -165,7 +166,8 @@ class Attachment:
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
             except Exception:  # the thread must live as long as the process wants to be a host
                 log.exception("a message was not handled")
-                context = self._lose(context)
+                self._lose(context)
+                context = None
                 sleep(LONGEST_PAUSE_S)
         self._leave(context)
 
@@ -219,10 +221,8 @@ class Attachment:
     def _look(self, context: Context, now: int) -> None:
         here = self._here
         called = False
-        try:
+        with suppress(BlockingIOError):
             called = bool(os.read(self._pipe[0], 65_536))
-        except BlockingIOError:
-            pass
         if self._pidfd is not None and here.scheduler is not None and not processes.is_alive(here.scheduler):
             raise SchedulerUnavailableError("the scheduler has ended")
         moves = not here.give_back(now)
@@ -263,10 +263,8 @@ class Attachment:
 
     def _leave(self, context: Context | None) -> None:
         if context is not None:
-            try:
+            with suppress(OSError, ValueError):  # the scheduler may have gone first
                 context.tell(self._here.left())
-            except (OSError, ValueError):
-                pass  # the scheduler has gone first
             self._lose(context)
         assert self._loop is not None
         self._loop.close(1.0)

@@ -30,7 +30,7 @@ class SchedulerHandle:
 
     def persisted(
         self,
-        id: str,  # noqa: A002  the word that users have for it
+        id: str,  # the word that users have for it
         handler: str,
         *,
         at: datetime | None = None,
@@ -38,12 +38,12 @@ class SchedulerHandle:
         timeout: float = TIMEOUT_S,
         **options: Unpack[JobOptions],
     ) -> ScheduledJob:
-        """Have `handler` called once, at an instant or after a delay. The same id again replaces; the past runs at once."""
+        """Have `handler` called once, at an instant or after a delay. The same id again replaces; the past is now."""
         return self.schedule(handler, id=id, at=at, after=after, timeout=timeout, **options)
 
     def persisted_every(
         self,
-        id: str,  # noqa: A002  the word that users have for it
+        id: str,  # the word that users have for it
         handler: str,
         *,
         every: Seconds,
@@ -61,7 +61,7 @@ class SchedulerHandle:
         self,
         handler: str,
         *,
-        id: str | None = None,  # noqa: A002  the word that users have for it
+        id: str | None = None,  # the word that users have for it
         at: datetime | None = None,
         after: Seconds | None = None,
         every: Seconds | None = None,
@@ -69,13 +69,11 @@ class SchedulerHandle:
         **options: Unpack[JobOptions],
     ) -> ScheduledJob:
         """Schedule a job; without an id it gets one."""
-        job = questions.spec(
-            handler, self._core.clock.wall(), id=id, at=at, after=after, every=every, options=options
-        )
+        job = questions.spec(handler, self._core.clock.wall(), id=id, at=at, after=after, every=every, options=options)
         return self._core.ask(questions.schedule(job), timeout)
 
     def schedule_many(self, jobs: Iterable[Mapping[str, object]], *, timeout: float = TIMEOUT_S) -> list[str]:
-        """Schedule jobs, each a mapping of what `schedule` takes, in one transaction: all of them or none. Their ids."""
+        """Schedule jobs, each a mapping of what `schedule` takes, in one transaction: all or none. Gives their ids."""
         specs = questions.specs(jobs, self._core.clock.wall())
         return self._core.ask(questions.schedule_many(specs), timeout) if specs else []
 
@@ -86,7 +84,7 @@ class SchedulerHandle:
         delay: Seconds,
         function: Callable[..., object],
         *arguments: object,
-        id: str | None = None,  # noqa: A002  the word that users have for it
+        id: str | None = None,  # the word that users have for it
         time_limit: Seconds | None = None,
         timeout: float = TIMEOUT_S,
     ) -> str:
@@ -101,7 +99,7 @@ class SchedulerHandle:
         interval: Seconds,
         function: Callable[..., object],
         *arguments: object,
-        id: str | None = None,  # noqa: A002  the word that users have for it
+        id: str | None = None,  # the word that users have for it
         time_limit: Seconds | None = None,
         timeout: float = TIMEOUT_S,
     ) -> str:
@@ -118,17 +116,17 @@ class SchedulerHandle:
         self._core.forget_closures(ids)
         return self._core.ask(questions.cancel(ids), timeout)
 
-    def run_now(self, id: str, *, timeout: float = TIMEOUT_S) -> None:  # noqa: A002  the word that users have for it
+    def run_now(self, id: str, *, timeout: float = TIMEOUT_S) -> None:  # the word that users have for it
         """Run a scheduled job now. A repeating one runs once more; its grid stays."""
         self._core.ask(questions.run_now(id), timeout)
 
-    def redrive(self, id: str, *, timeout: float = TIMEOUT_S) -> None:  # noqa: A002  the word that users have for it
+    def redrive(self, id: str, *, timeout: float = TIMEOUT_S) -> None:  # the word that users have for it
         """Put a parked job back, due now, with all its attempts."""
         self._core.ask(questions.redrive(id), timeout)
 
     # Looking
 
-    def get(self, id: str, *, timeout: float = TIMEOUT_S) -> views.Job | None:  # noqa: A002  the word that users have for it
+    def get(self, id: str, *, timeout: float = TIMEOUT_S) -> views.Job | None:  # the word that users have for it
         """The job; one that has ended is told from its ledger. None: there was never one, or it is long ago."""
         return self._core.ask(questions.get(id), timeout)
 
@@ -146,7 +144,7 @@ class SchedulerHandle:
 
     def history(
         self,
-        id: str | None = None,  # noqa: A002  the word that users have for it
+        id: str | None = None,  # the word that users have for it
         *,
         chat_id: ChatId | None = None,
         outcome: str | None = None,
@@ -177,7 +175,7 @@ class SchedulerHandle:
         places: int = 100,
         timeout: float = TIMEOUT_S,
     ) -> Self:
-        """Run jobs in this process, up to `places` at once, for the handlers that it has registered or `handlers` names.
+        """Run jobs in this process, up to `places` at once, for handlers that it has registered or `handlers` names.
 
         They run on `loop` (which must be running, in whatever thread); without one, on a loop in a thread of its own.
         """

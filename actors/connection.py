@@ -2,6 +2,7 @@
 
 import os
 import threading
+from contextlib import suppress
 from typing import Any
 
 from thespian.actors import ActorAddress
@@ -75,16 +76,14 @@ class Connection:
         try:
             self._system = system.join_system(way.port, key)
         except NoSystemError as error:
-            raise SchedulerUnavailableError(f"the scheduler on {self.folder.database} does not answer: {error}") from error
+            raise SchedulerUnavailableError(f"{self.folder.database}: no scheduler answers: {error}") from error
         self._port, self._guardian, self._pid = way.port, way.guardian, os.getpid()
         self._generation += 1
 
     def _leave(self) -> None:
         if self._system is not None:
-            try:
+            with suppress(OSError):  # its sockets may be closed from the other side, or belong to before a fork
                 self._system._systemBase.transport.close()
-            except OSError:
-                pass  # its sockets were closed from the other side, or belong to the process before a fork
             self._system = None
 
 
@@ -121,7 +120,5 @@ class Context:
         self._base.transport.set_watch(descriptors)
 
     def close(self) -> None:
-        try:
+        with suppress(OSError):  # its sockets may be closed from the other side
             self._base.exit_context()
-        except OSError:
-            pass  # its sockets were closed from the other side

@@ -61,9 +61,7 @@ class Core:
     ) -> None:
         registry = registry or default_registry
         load(modules, registry)
-        self.host().start(
-            loop=loop, registry=registry, transport=transport, places=places, timeout_s=timeout_s
-        )
+        self.host().start(loop=loop, registry=registry, transport=transport, places=places, timeout_s=timeout_s)
 
     def listen(self, listener: Listener, timeout_s: float, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self.host().start(loop=loop or running_loop(), listener=listener, timeout_s=timeout_s)
@@ -128,5 +126,3 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
-
-

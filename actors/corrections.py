@@ -54,7 +54,7 @@ def apply() -> None:
 def _no_name_service() -> Iterator[None]:
     """The import asks the resolver for this host's name, which takes seconds where DNS is broken."""
     real = socket.getfqdn, socket.gethostname
-    socket.getfqdn = lambda name="": "localhost"
+    socket.getfqdn = lambda name="": "localhost"  # noqa: ARG005  it is called by this name
     socket.gethostname = lambda: "localhost"
     try:
         yield
@@ -141,9 +141,9 @@ def _turn_faster() -> None:
         EVENT_READ = selectors.EVENT_READ
         EVENT_WRITE = selectors.EVENT_WRITE
 
-    transport.selectors = Selectors
-    base.TransmitIntent.identify = lambda self: "a message"
-    base.ReceiveEnvelope.identify = lambda self: "a message"
+    setattr(transport, "selectors", Selectors)  # noqa: B010  the type checker takes it for a module
+    base.TransmitIntent.identify = lambda _self: "a message"
+    base.ReceiveEnvelope.identify = lambda _self: "a message"
     left = streamBuffer.ReceiveBuffer.remainingAmount
     streamBuffer.ReceiveBuffer.remainingAmount = lambda self: 65_536 if self._size is None else left(self)
 
@@ -196,7 +196,7 @@ def _restart_the_logger() -> None:
     # The death of the logger kills the admin: it reads an attribute that is spelled otherwise.
     from thespian.system import multiprocCommon
 
-    multiprocCommon.MultiProcAdmin.logDefs = property(lambda self: self.logdefs)
+    setattr(multiprocCommon.MultiProcAdmin, "logDefs", property(lambda self: self.logdefs))  # noqa: B010
 
 
 def _never_start_an_admin() -> None:

@@ -88,7 +88,7 @@ class Desk:
                 return answers
         except StorageError as error:
             return [_refusal(error)] * len(batch.requests)
-        except Exception:  # noqa: BLE001  the border of one batch: what is wrong with one request costs that one only
+        except Exception:  # the border of one batch: what is wrong with one request costs that one only
             log.exception("a batch of %d requests failed; each is tried alone", len(batch.requests))
         self._dispatch.start_over()
         answers = [self._answer_alone(request, now) for request in batch.requests]
@@ -104,7 +104,7 @@ class Desk:
                 return self._answer(request, now)
         except StorageError as error:
             return _refusal(error)
-        except Exception as error:  # noqa: BLE001  the border of one request
+        except Exception as error:  # the border of one request
             log.exception("a request failed: %s", type(request).__name__)
             return Refused(code="failed", sentence=f"{type(request).__name__} failed inside the scheduler: {error!r}")
 

@@ -143,7 +143,7 @@ class Dispatch:
     # What requests change
 
     def vanished(self, shelf: Shelf, seq: int) -> None:
-        """The row is gone or changed. A run of it that is out will settle nothing, and its lane is kept till it ends."""
+        """The row is gone or changed. A run of it that is out settles nothing, and keeps its lane until it ends."""
         shelf.backlog.discard(seq)
 
     def release_waiting(self, handlers: frozenset[str]) -> bool:

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ..storage.errors import BellringerError, DatabaseInUseError
@@ -276,10 +277,8 @@ class Guardian:
             if not left:
                 break
             for pid in left:
-                try:
+                with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
             processes.reap()
             sleep(0.005)
         processes.reap()
@@ -305,8 +304,6 @@ def serve(settings: Settings, *, lifeline: int | None = None, announce: int | No
         Guardian(settings, lifeline=lifeline, ready=lambda port: tell(f"ready {port}")).run()
     except BellringerError as error:
         tell(f"failed {error}")
-        print(f"bellringer: {error}", file=sys.stderr)  # noqa: T201
+        sys.stderr.write(f"bellringer: {error}\n")
         return 1
     return 0
-
-

@@ -13,6 +13,7 @@ import secrets
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, NoReturn
 
@@ -56,7 +57,7 @@ class HandlerBlockedError(BaseException):
     """Raised inside a handler that has blocked its host's loop past its time limit."""
 
 
-class HandlerActor(Actor):  # type: ignore[misc]  # the library is untyped
+class HandlerActor(Actor):
     """Send it `LoadHandlers`, then `MeetScheduler`, again whenever the scheduler is a new one."""
 
     def __init__(self) -> None:
@@ -82,12 +83,12 @@ class HandlerActor(Actor):  # type: ignore[misc]  # the library is untyped
             StopRunning: self.receive_stop_running,
         }
 
-    def receiveMessage(self, message: Any, sender: Any) -> Any:  # noqa: N802  the library's name
+    def receiveMessage(self, message: Any, sender: Any) -> Any:
         receiver = self._receivers.get(type(message))
         if receiver is not None:
             try:
                 receiver(message, sender)
-            except Exception:  # noqa: BLE001  a receiver that raises is called again with the same message
+            except Exception:  # a receiver that raises is called again with the same message
                 log.exception("%s was not handled", type(message).__name__)
         return ThespianWatch([self._pipe[0]]) if self._pipe is not None else None
 
@@ -138,10 +139,8 @@ class HandlerActor(Actor):  # type: ignore[misc]  # the library is untyped
     def _wake(self) -> None:
         """Called on the loop's thread: only the actor's own thread may send."""
         if self._pipe is not None:
-            try:
+            with suppress(BlockingIOError):  # it is full of calls already
                 os.write(self._pipe[1], b"\0")
-            except BlockingIOError:
-                pass  # it is full of calls already
 
     def receive_meet_scheduler(self, message: MeetScheduler, _sender: Any) -> None:
         self._scheduler = message.scheduler
@@ -221,7 +220,8 @@ class HandlerActor(Actor):  # type: ignore[misc]  # the library is untyped
             _raise_in_thread(loop.thread_id, HandlerBlockedError)
         elif now - self._broken_off_at > BREAK_OFF_FOR_US:
             if token is not None:
-                host.fail(token, f"time limit: the handler blocked its host for {(now - self._blocked_since) / 1e6:.0f} s", now)
+                blocked_s = (now - self._blocked_since) / 1e6
+                host.fail(token, f"time limit: the handler blocked its host for {blocked_s:.0f} s", now)
             self._end_process(host, 70)
 
     def _worn_out(self, loop: HostLoop) -> bool:

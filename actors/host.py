@@ -127,7 +127,8 @@ class RunningHost:
             return False
         orders = self.runner.withdraw()
         for order in orders:
-            self._finish(RunResult(order.seq, order.token, "not_started", now, now, reason="the host's loop is blocked"))
+            reason = "the host's loop is blocked"
+            self._finish(RunResult(order.seq, order.token, "not_started", now, now, reason=reason))
         return bool(orders)
 
     def fail(self, token: int, reason: str, now: int) -> None:

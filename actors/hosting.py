@@ -16,7 +16,7 @@ PAUSE_US = 500_000
 
 
 class Hosting:
-    """Keeps a system running on a database: joins the one that is there, or starts one, also later when it has ended."""
+    """Keeps a system running on a database: joins the one that is there, or starts one, also when that has ended."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -127,5 +127,3 @@ def _command(settings: Settings) -> Sequence[str]:
 def _import_paths() -> list[str]:
     """The child imports what this process can."""
     return [os.path.abspath(path) for path in sys.path]
-
-

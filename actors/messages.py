@@ -44,8 +44,8 @@ def message(cls: type[M]) -> type[M]:
             for name, value in zip(names, told if isinstance(told, tuple) and len(names) > 1 else (told,), strict=True):
                 object.__setattr__(self, name, value)
 
-        made.__getstate__ = state  # type: ignore[attr-defined, method-assign]
-        made.__setstate__ = restore  # type: ignore[attr-defined]
+        setattr(made, "__getstate__", state)  # noqa: B010  the type checker knows no such assignment
+        setattr(made, "__setstate__", restore)  # noqa: B010
     return made
 
 
@@ -198,16 +198,7 @@ class Refused:
     again: bool = False
 
 
-Reply = (
-    Scheduled
-    | Cancelled
-    | Accepted
-    | JobsListed
-    | HistoryListed
-    | SessionsListed
-    | HealthTold
-    | Refused
-)
+Reply = Scheduled | Cancelled | Accepted | JobsListed | HistoryListed | SessionsListed | HealthTold | Refused
 
 
 @message

@@ -76,9 +76,7 @@ def _missed(first: int, running: int, count: int, rule: str, now: int) -> Ending
     return Ending(Outcome.SKIPPED, first, now, reason="missed: a later one runs", count=count, last_due_at=last)
 
 
-def settle_done(
-    result: RunResult, *, due_at: int, next_due_at: int | None, rule: str | None, now: int
-) -> Settlement:
+def settle_done(result: RunResult, *, due_at: int, next_due_at: int | None, rule: str | None, now: int) -> Settlement:
     """A run that ended well; the way of nearly all."""
     if rule is not None and rules.rests(rule):
         next_due_at = now + rules.interval_us(rule)

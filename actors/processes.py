@@ -42,7 +42,7 @@ def name_this(name: str) -> None:
 
 
 def started_ticks(pid: int) -> int | None:
-    """When the process started, in clock ticks since boot: with the pid it names a process for good. None: not there."""
+    """When the process started, in clock ticks since boot: with the pid it names a process for good. None: gone."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:

@@ -99,7 +99,7 @@ def spec(
     handler: str,
     now: int,
     *,
-    id: str | None = None,  # noqa: A002  the word that users have for it
+    id: str | None = None,  # the word that users have for it
     at: datetime | None = None,
     after: Seconds | None = None,
     every: Seconds | None = None,
@@ -132,7 +132,9 @@ def schedule(job: JobSpec, *, in_memory: bool = False, keeper: str | None = None
     return Question(Schedule(jobs=(job,), in_memory=in_memory, keeper=keeper), read)
 
 
-def schedule_many(jobs: Sequence[JobSpec], *, in_memory: bool = False, keeper: str | None = None) -> Question[list[str]]:
+def schedule_many(
+    jobs: Sequence[JobSpec], *, in_memory: bool = False, keeper: str | None = None
+) -> Question[list[str]]:
     def read(_reply: Reply) -> list[str]:
         return [job.id for job in jobs]
 
@@ -185,9 +187,7 @@ def get(job_id: str) -> Question[views.Job | None]:
     return Question(GetJob(job_id=door.job_id(job_id)), read)
 
 
-def pending(
-    chat_id: ChatId | None, status: str | None, limit: int, after: str | None
-) -> Question[list[views.Job]]:
+def pending(chat_id: ChatId | None, status: str | None, limit: int, after: str | None) -> Question[list[views.Job]]:
     def read(reply: Reply) -> list[views.Job]:
         assert isinstance(reply, JobsListed)
         return [views.Job(row) for row in reply.jobs]

@@ -59,7 +59,7 @@ TRIMMED_AT_ONCE = 500
 DAY_US = 86_400_000_000
 
 
-class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
+class Scheduler(Actor):
     """Send it `OpenDatabase` first. Receivers are named after the messages."""
 
     def __init__(self) -> None:
@@ -94,12 +94,12 @@ class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
             ActorExitRequest: self.receive_exit,
         }
 
-    def receiveMessage(self, message: Any, sender: Any) -> Any:  # noqa: N802  the library's name
+    def receiveMessage(self, message: Any, sender: Any) -> Any:
         receiver = self._receivers.get(type(message))
         if receiver is not None and (self._opened is not None or type(message) in (OpenDatabase, ActorExitRequest)):
             try:
                 receiver(message, sender)
-            except Exception:  # noqa: BLE001  a receiver that raises is called again with the same message
+            except Exception:  # a receiver that raises is called again with the same message
                 log.exception("%s was not handled", type(message).__name__)
         if self._watched:
             return ThespianWatch(list(self._watched))
@@ -120,7 +120,7 @@ class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
             fatal = isinstance(error, StorageError) and error.fatal and not isinstance(error, DatabaseInUseError)
             self.send(sender, OpeningFailed(process=self._process, reason=str(error), fatal=fatal))
             return
-        except Exception as error:  # noqa: BLE001  the supervisor decides what a start is worth that failed
+        except Exception as error:  # the supervisor decides what a start is worth that failed
             log.exception("the database can't be opened")
             self.send(sender, OpeningFailed(process=self._process, reason=repr(error), fatal=False))
             return
@@ -443,4 +443,3 @@ class Scheduler(Actor):  # type: ignore[misc]  # the library is untyped
         for descriptor in self._watched:
             os.close(descriptor)
         self._watched.clear()
-

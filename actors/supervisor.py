@@ -48,7 +48,7 @@ class Child:
     tries: int = 0
 
 
-class Supervisor(Actor):  # type: ignore[misc]  # the library is untyped
+class Supervisor(Actor):
     """Send it `Supervise`. Past the restart budget it stops, and says why when it is asked."""
 
     def __init__(self) -> None:
@@ -77,12 +77,12 @@ class Supervisor(Actor):  # type: ignore[misc]  # the library is untyped
             ActorExitRequest: self.receive_exit,
         }
 
-    def receiveMessage(self, message: Any, sender: Any) -> Any:  # noqa: N802  the library's name
+    def receiveMessage(self, message: Any, sender: Any) -> Any:
         receiver = self._receivers.get(type(message))
         if receiver is not None:
             try:
                 receiver(message, sender)
-            except Exception:  # noqa: BLE001  a receiver that raises is called again with the same message
+            except Exception:  # a receiver that raises is called again with the same message
                 log.exception("%s was not handled", type(message).__name__)
         return ThespianWatch(list(self._watched)) if self._watched else None
 

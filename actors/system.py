@@ -30,7 +30,7 @@ def join_system(port: int, key: bytes) -> ActorSystem:
         return ActorSystem(BASE, {"Admin Port": port}, None, transientUnique=True)
     except NoSystemError:
         raise
-    except Exception as error:  # noqa: BLE001  the library raises bare errors of several kinds from here
+    except Exception as error:  # the library raises bare errors of several kinds from here
         raise NoSystemError(f"the system on port {port} does not answer: {error}") from error
 
 
@@ -41,7 +41,8 @@ def find_actor(context: Any, admin: ActorAddress, name: str, timeout_s: float) -
     status = context.ask(admin, Thespian_StatusReq(), timeout_s)
     for known, address in getattr(status, "globalActors", {}).items():
         if known == name:
-            return address
+            found: ActorAddress = address
+            return found
     return None
 
 

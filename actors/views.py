@@ -113,7 +113,9 @@ class Job:
             return f"running on {row.host} since {_moment(row.claimed_at)}"
         if row.waiting_for is not None:
             kind, _, name = row.waiting_for.partition(":")
-            return f"waiting: no host knows the handler {name!r}" if kind == "handler" else "waiting for its chat's line"
+            if kind == "handler":
+                return f"waiting: no host knows the handler {name!r}"
+            return "waiting for its chat's line"
         return row.reason
 
 

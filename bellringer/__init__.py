@@ -25,7 +25,7 @@ DEFAULT_NAME = "bellringer"
 
 
 def connect(database: str | os.PathLike[str] = DEFAULT_DATABASE, *, name: str | None = None) -> SchedulerHandle:
-    """A handle on the scheduler that runs on this database, whoever started it. Nothing is checked before its first use.
+    """A handle on the scheduler that runs on this database, whoever started it. Checks nothing before its first use.
 
     With a `name`, a scheduler of another name is refused.
     """
@@ -57,9 +57,7 @@ class StartOptions(TypedDict, total=False):
     """What one handler actor may grow to; 4096 unless said otherwise."""
 
 
-def start(
-    database: str | os.PathLike[str] = DEFAULT_DATABASE, **options: Unpack[StartOptions]
-) -> SchedulerHandle:
+def start(database: str | os.PathLike[str] = DEFAULT_DATABASE, **options: Unpack[StartOptions]) -> SchedulerHandle:
     """Have a scheduler running on this database, and give a handle on it.
 
     One that runs already is joined; otherwise one is started, and ends with this process or with `stop()`. When the

@@ -1,27 +1,26 @@
+"""`bellringer`: run a scheduler on a database, and look at what it does."""
+
 import click
 
-from .actors.guardian import serve as run_guardian
-from .actors.messages import Settings
+from .actors.version import VERSION
+from .commands import changing, looking, serving
+from .commands.options import CommandLine, common_options
 
 
-@click.group()
-def main() -> None: ...
+@click.group(cls=CommandLine, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, prog_name="bellringer")
+@common_options
+def main() -> None:
+    """Run a scheduler on a database, and look at what it does.
+
+    An id that begins with a dash comes after `--`, as in `bellringer cancel -- --odd`.
+
+    Exit codes: 0 done, 1 refused or not found, 2 usage, 3 no scheduler runs.
+    """
 
 
-@main.command()
-@click.option("--database", default="bot.db", envvar="BELLRINGER_DATABASE")
-@click.option("--name", default="bellringer")
-@click.option("--handlers", multiple=True)
-@click.option("--handler-actors", default=2)
-@click.option("--places", default=100)
-@click.option("--keep-days", default=30.0)
-@click.option("--keep-occurrences", default=1_000_000)
-@click.option("--restarts", default=10)
-@click.option("--grace", default=10.0)
-@click.option("--log-level", default="INFO")
-@click.option("--host-memory", default=4096)
-@click.option("--transport", default=None)
-@click.option("--lifeline", type=int, default=None, hidden=True)
-@click.option("--announce", type=int, default=None, hidden=True)
-def serve(database, name, handlers, handler_actors, places, keep_days, keep_occurrences, restarts, grace, log_level, host_memory, transport, lifeline, announce):
-    raise SystemExit(run_guardian(Settings(database=database, name=name, handlers=tuple(handlers), handler_actors=handler_actors, places=places, keep_days=keep_days, keep_occurrences=keep_occurrences, restarts=restarts, grace_us=int(grace*1e6), log_level=log_level, host_memory_mib=host_memory, transport=transport), lifeline=lifeline, announce=announce))
+for command in (
+    *(serving.serve, looking.pending, looking.show, looking.history, changing.cancel, changing.run_now),
+    *(changing.redrive, looking.health, looking.sessions, looking.check),
+):
+    main.add_command(command)

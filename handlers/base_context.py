@@ -108,8 +108,8 @@ class BaseContext:
         """Plan a job, and return its id. It is stored in the same write as this run's outcome, also when the run fails.
 
         Without an id it gets one that a retry of this run derives again, so that it is replaced and not doubled.
-        With a `chat_id` of its own, user and thread are nobody unless given too. A repeating job without `at` or `after`
-        is due for the first time one interval from now. Raises `InvalidJobError`.
+        With a `chat_id` of its own, user and thread are nobody unless given too. A repeating job without `at` or
+        `after` is due for the first time one interval from now. Raises `InvalidJobError`.
         """
         self._check_open()
         if id is None:

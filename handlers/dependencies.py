@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, asyn
 from typing import Any
 
 from .errors import DependencyError, HandlerRegistrationError, UndeclaredDependencyError
-from .registry import F, Function, checked_name, describe, same_function
+from .registry import F, Function, checked_name, describe, same_function, takes
 
 # What a factory gives is known to the bot's author only; a narrower type would make them cast at every use.
 Dependency = Any
@@ -25,12 +25,10 @@ class Factories:
     def add(self, name: str, factory: Function) -> None:
         """Register a factory without arguments. Raises `HandlerRegistrationError`."""
         checked_name("dependency", name)
-        try:
-            inspect.signature(factory).bind()
-        except TypeError:
+        if not takes(factory, 0):
             raise HandlerRegistrationError(
                 f"the factory of dependency {name!r} ({describe(factory)}) must work without arguments"
-            ) from None
+            )
         known = self._factories.get(name)
         if known is not None and not same_function(known, factory):
             raise HandlerRegistrationError(
@@ -159,7 +157,7 @@ class _Keeper:
             async with asyncio.timeout(limit_s):
                 manager = _opened(factory)
                 value = await manager.__aenter__()
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001  told to those who wait for it
             self.built.set_result((None, error))
             return
         self.built.set_result((value, None))

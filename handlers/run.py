@@ -26,17 +26,20 @@ async def run(order: RunOrder, environment: Environment) -> RunResult:
 
     Cancelling it interrupts the handler; what is returned then says so.
     """
-    loop = asyncio.get_running_loop()
-    told: asyncio.Future[RunResult] = loop.create_future()
-    running = start(order, environment, told.set_result)
-    while True:
+    results: list[RunResult] = []
+    told = asyncio.Event()
+
+    def report(result: RunResult) -> None:
+        results.append(result)
+        told.set()
+
+    running = start(order, environment, report)
+    while not results:
         try:
-            return await told
+            await told.wait()
         except asyncio.CancelledError:
-            if told.done() and not told.cancelled():
-                return told.result()
-            told = loop.create_future()
-            running.interrupt(told.set_result)
+            running.interrupt()
+    return results[0]
 
 
 def start(order: RunOrder, environment: Environment, report: Report) -> "Run":
@@ -68,13 +71,10 @@ class Run:
         """When its handler was called, or None before that."""
         return self._context.started_at or None if self._context is not None else None
 
-    def interrupt(self, report: Report | None = None) -> None:
+    def interrupt(self) -> None:
         """Cut it: within the grace of the environment it is told as interrupted, or not_started where that is so."""
-        if self._report is None:
-            return
-        if report is not None:
-            self._report = report
-        self._stop(Verdict("interrupted", reason="interrupted: its host stopped"))
+        if self._report is not None:
+            self._stop(Verdict("interrupted", reason="interrupted: its host stopped"))
 
     async def _drive(self) -> None:
         order = self.order
@@ -117,7 +117,7 @@ class Run:
                 loop.call_soon_threadsafe(self._limit)
                 context.started_at = clock.wall()
                 value = handler.function(context, payload)
-            except BaseException as error:  # noqa: BLE001
+            except BaseException as error:  # noqa: BLE001  raised again on the loop
                 raised = error
             with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile, and nobody waits any more
                 loop.call_soon_threadsafe(end, value, raised)
@@ -146,7 +146,7 @@ class Run:
         if self._context is None:
             # A task that is cancelled before its first step never gets to tell anything.
             self._tell(verdict)
-            self._task.cancel()
+            self.task.cancel()
             return
         if self._timer is not None:
             self._timer.cancel()

@@ -22,6 +22,7 @@ Row = tuple[Value, ...]
 # SQLITE_IOERR_WRITE, _FSYNC, _DIR_FSYNC, _TRUNCATE and _SHMSIZE: what a full quota or file system shows itself as.
 _WRITE_FAILED: Final = frozenset({778, 1034, 1290, 1546, 4874})
 _SHORT_READ: Final = 522
+_REFUSED: Final = (sqlite3.Error, UnicodeEncodeError, OverflowError)
 
 
 class Connection:
@@ -50,7 +51,10 @@ class Connection:
             )
 
     def rows(self, sql: str, values: Sequence[Value] = ()) -> list[Row]:
-        """All rows. Text that is no UTF-8 comes with surrogates in place of its bad bytes; `garbled` then tells so."""
+        """All rows. Text that is no UTF-8 comes with surrogates in place of its bad bytes; `garbled` then tells so.
+
+        No row holds a value that SQLite can't hold: a lone surrogate, say, or a number beyond 64 bits.
+        """
         self.check_owner()
         self.garbled = False
         try:
@@ -58,6 +62,8 @@ class Connection:
         except sqlite3.OperationalError as error:
             if not str(error).startswith("Could not decode to UTF-8"):
                 self._failed(error)
+        except (UnicodeEncodeError, OverflowError):
+            return []
         except sqlite3.Error as error:
             self._failed(error)
         self.garbled = True
@@ -74,14 +80,14 @@ class Connection:
         self._check_begun()
         try:
             return self._execute(sql, values).rowcount
-        except sqlite3.Error as error:
+        except _REFUSED as error:
             self._failed(error)
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Value]]) -> int:
         self._check_begun()
         try:
             return self._raw.executemany(sql, rows).rowcount
-        except sqlite3.Error as error:
+        except _REFUSED as error:
             self._failed(error)
 
     def transaction(self) -> "_Block":
@@ -146,7 +152,7 @@ class Connection:
             except sqlite3.Error as error:
                 raise storage_error(error, self.path) from error
 
-    def _failed(self, error: sqlite3.Error) -> NoReturn:
+    def _failed(self, error: Exception) -> NoReturn:
         mapped = storage_error(error, self.path)
         if self._depth:
             self._doomed = mapped

@@ -17,6 +17,7 @@ DUE: Final = f"status = '{Status.SCHEDULED}' AND waiting_for IS NULL"
 WAITING: Final = f"status = '{Status.SCHEDULED}' AND waiting_for IS NOT NULL"
 CLAIMED: Final = f"status = '{Status.CLAIMED}'"
 PARKED: Final = f"status = '{Status.PARKED}'"
+UNUSUAL: Final = f"outcome <> '{Outcome.DONE}'"
 FAILED: Final = f"outcome = '{Outcome.FAILED}'"
 
 
@@ -136,6 +137,7 @@ Occurrence.add_index(SQL("CREATE UNIQUE INDEX occurrence_once ON occurrence (job
 Occurrence.add_index(SQL("CREATE INDEX occurrence_job ON occurrence (job_id)"))
 Occurrence.add_index(SQL("CREATE INDEX occurrence_chat ON occurrence (chat_id) WHERE chat_id IS NOT NULL"))
 Occurrence.add_index(SQL(f"CREATE INDEX occurrence_failed ON occurrence (job_id) WHERE {FAILED}"))
+Occurrence.add_index(SQL(f"CREATE INDEX occurrence_unusual ON occurrence (outcome) WHERE {UNUSUAL}"))
 Session.add_index(SQL("CREATE INDEX session_key ON session (chat_id, user_id)"))
 
 

@@ -12,8 +12,9 @@ from .values import Ending, JobSpec, Placed, Removed, Status
 
 SEQ_BLOCK: Final = 10_000
 
+# The columns stand as the fields of a JobSpec do, without its due time.
 _INSERT_JOB: Final = (
-    "INSERT INTO job (seq, id, handler, chat_id, user_id, thread_id, payload, rule, delivery, misfire, grace_us, "
+    "INSERT INTO job (seq, id, handler, payload, chat_id, user_id, thread_id, rule, delivery, misfire, grace_us, "
     "max_attempts, time_limit_us, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _INSERT_STATE: Final = (
@@ -54,42 +55,11 @@ class SqliteRequests:
             placed: dict[str, Placed] = {}
             jobs: list[Row] = []
             states: list[Row] = []
-            for (
-                job_id,
-                handler,
-                due_at,
-                payload,
-                chat_id,
-                user_id,
-                thread_id,
-                rule,
-                delivery,
-                misfire,
-                grace_us,
-                max_attempts,
-                time_limit_us,
-            ) in standing.values():
-                jobs.append(
-                    (
-                        seq,
-                        job_id,
-                        handler,
-                        chat_id,
-                        user_id,
-                        thread_id,
-                        payload,
-                        rule,
-                        delivery,
-                        misfire,
-                        grace_us,
-                        max_attempts,
-                        time_limit_us,
-                        now,
-                    )
-                )
-                states.append((seq, due_at, due_at))
-                earlier = replaced.get(job_id)
-                placed[job_id] = Placed(seq, earlier.seq if earlier else None)
+            for spec in standing.values():
+                jobs.append((seq, *spec[:2], *spec[3:], now))
+                states.append((seq, spec.due_at, spec.due_at))
+                earlier = replaced.get(spec.id)
+                placed[spec.id] = Placed(seq, earlier.seq if earlier else None)
                 seq += 1
             self._connection.run_many(_INSERT_JOB, jobs)
             self._connection.run_many(_INSERT_STATE, states)

@@ -7,9 +7,8 @@ from peewee import SQL, Model, ModelSelect, SqliteDatabase, Tuple
 from . import models
 from .connection import Connection, Row, Value
 from .models import Job, JobState, Occurrence, Session
-from .shapes import is_utf8
 from .sqlite_settlements import SqliteSettlements
-from .values import ChatId, Counts, JobRow, OccurrenceRow, SessionRow, Status, told_from_ledger
+from .values import ChatId, Counts, JobRow, OccurrenceRow, Outcome, SessionRow, Status, told_from_ledger
 
 Shown = TypeVar("Shown", bound=Model)
 
@@ -18,6 +17,12 @@ _JOB_COLUMNS: Final = (
     *(Job.chat_id, Job.user_id, Job.thread_id, Job.payload, Job.rule, Job.delivery),
     *(JobState.attempts, JobState.waiting_for, JobState.reason, JobState.host, JobState.claimed_at, JobState.seq),
 )
+# A bound value would hide the partial indexes from SQLite, and it would walk all jobs to find the claimed in order.
+_OF_STATUS: Final = {
+    Status.SCHEDULED.value: f"t2.status = '{Status.SCHEDULED}'",
+    Status.CLAIMED.value: f"t2.seq IN (SELECT seq FROM job_state WHERE {models.CLAIMED})",
+    Status.PARKED.value: f"t2.status = '{Status.PARKED}'",
+}
 _COUNTS: Final = (
     f"SELECT (SELECT count(*) FROM job_state WHERE {models.DUE}), "
     f"(SELECT count(*) FROM job_state WHERE {models.CLAIMED}), "
@@ -35,8 +40,6 @@ class SqliteViews(SqliteSettlements):
         self._database = database
 
     def get(self, job_id: str) -> JobRow | None:
-        if not is_utf8(job_id):
-            return None
         jobs = self._read(_jobs().where(Job.id == job_id))
         if jobs:
             return JobRow._make(jobs[0])
@@ -55,8 +58,9 @@ class SqliteViews(SqliteSettlements):
         if chat_id is not None:
             wanted = wanted.where(Job.chat_id == chat_id)
         if status is not None:
-            # A bound value would hide the partial indexes from SQLite.
-            wanted = wanted.where(SQL(f"t2.status = '{Status(status)}'"))
+            if status not in _OF_STATUS:
+                return []
+            wanted = wanted.where(SQL(_OF_STATUS[status]))
         if after is not None:
             place = self._place_of(after)
             if place is None:
@@ -75,13 +79,13 @@ class SqliteViews(SqliteSettlements):
     ) -> list[OccurrenceRow]:
         wanted = Occurrence.select().order_by(Occurrence.number.desc()).limit(limit)
         if job_id is not None:
-            if not is_utf8(job_id):
-                return []
             wanted = wanted.where(Occurrence.job_id == job_id)
         if chat_id is not None:
             wanted = wanted.where(Occurrence.chat_id == chat_id)
         if outcome is not None:
             wanted = wanted.where(Occurrence.outcome == outcome)
+            if outcome != Outcome.DONE:
+                wanted = wanted.where(SQL(models.UNUSUAL))
         if before is not None:
             wanted = wanted.where(Occurrence.number < before)
         return list(map(OccurrenceRow._make, self._read(wanted)))

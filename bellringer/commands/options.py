@@ -16,7 +16,9 @@ from ..actors.errors import RequestRefusedError, SchedulerUnavailableError
 from ..storage import door
 from ..storage.errors import BellringerError, InvalidJobError
 from ..storage.values import ChatId
+from . import records
 from .phrases import safe
+from .records import Record
 
 DONE, REFUSED, USAGE, NOT_RUNNING, INTERRUPTED = 0, 1, 2, 3, 130
 DEFAULT_DATABASE = "bot.db"
@@ -66,20 +68,22 @@ class CommandLine(click.Group):
             sys.exit(code if isinstance(code, int) else DONE)
         except click.ClickException as error:
             if as_json:
-                _tell("usage" if isinstance(error, click.UsageError) else "failed", error.format_message(), as_json)
+                _tell_error(
+                    "usage" if isinstance(error, click.UsageError) else "failed", error.format_message(), as_json
+                )
             else:
                 error.show()
             sys.exit(error.exit_code)
         except click.Abort:
             sys.exit(INTERRUPTED)
         except BellringerError as error:
-            _tell(code_of(error), str(error), as_json)
+            _tell_error(code_of(error), str(error), as_json)
             sys.exit(NOT_RUNNING if isinstance(error, (NothingThereError, SchedulerUnavailableError)) else REFUSED)
         except Exception as error:  # noqa: BLE001  the border to the person, who is told no traceback unasked
             if os.environ.get(TRACEBACK):
                 traceback.print_exc()
             sentence = f"failed unexpectedly: {type(error).__name__}: {error} (set {TRACEBACK}=1 to see where)"
-            _tell("unexpected", sentence, as_json)
+            _tell_error("unexpected", sentence, as_json)
             sys.exit(REFUSED)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -97,17 +101,38 @@ def common_options(function: Function) -> Function:
     """`--database`, `--name`, `--json` and `--timeout`, kept in the context's `Common`."""
     kept = {"expose_value": False, "callback": _keep}
     for option in (
-        click.option("--timeout", metavar="SECONDS", type=click.FloatRange(0.01, 3_600), help="How long to wait for an answer; 10 without it.", **kept),
-        click.option("--json", is_flag=True, default=None, help="Print JSON: instants in RFC 3339 UTC, durations in seconds.", **kept),
+        click.option(
+            "--timeout",
+            metavar="SECONDS",
+            type=click.FloatRange(0.01, 3_600),
+            help="How long to wait for an answer; 10 without it.",
+            **kept,
+        ),
+        click.option(
+            "--json",
+            is_flag=True,
+            default=None,
+            help="Print JSON: instants in RFC 3339 UTC, durations in seconds.",
+            **kept,
+        ),
         click.option("--name", metavar="NAME", help="The scheduler's name; another one is refused.", **kept),
-        click.option("--database", metavar="FILE", help="The database; bot.db, or BELLRINGER_DATABASE, without it.", **kept),
+        click.option(
+            "--database", metavar="FILE", help="The database; bot.db, or BELLRINGER_DATABASE, without it.", **kept
+        ),
     ):
         function = option(function)
     return function
 
 
 def offline_option(function: Function) -> Function:
-    return click.option("--offline", is_flag=True, default=None, help="Use the file itself, not the scheduler.", expose_value=False, callback=_keep)(function)
+    return click.option(
+        "--offline",
+        is_flag=True,
+        default=None,
+        help="Use the file itself, not the scheduler.",
+        expose_value=False,
+        callback=_keep,
+    )(function)
 
 
 class ChatType(click.ParamType[ChatId]):
@@ -141,8 +166,24 @@ def _keep(context: click.Context, parameter: click.Parameter, value: object) -> 
         setattr(common, parameter.name, value)
 
 
-def _tell(code: str, sentence: str, as_json: bool) -> None:
+def _tell_error(code: str, sentence: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"error": {"code": code, "message": sentence}}), err=True)
     else:
         click.echo(f"bellringer: {safe(sentence)}", err=True)
+
+
+def tell(common: Common, lines: Sequence[str], record: Record) -> None:
+    """Print the lines for a person, or with `--json` the record."""
+    if common.json:
+        click.echo(records.text(record))
+    elif lines:
+        click.echo("\n".join(lines))
+
+
+def footer(common: Common) -> list[str]:
+    return ["", f"Read from the file {safe(common.database)}, not from a scheduler."] if common.offline else []
+
+
+def not_found(job_id: str) -> NotFoundError:
+    return NotFoundError(f"job {job_id!r} is not there: see `bellringer pending` and `bellringer history`")

@@ -27,9 +27,7 @@ class Source(Protocol):
 
     def get(self, job_id: str) -> views.Job | None: ...
 
-    def pending(
-        self, chat_id: ChatId | None, status: str | None, limit: int, after: str | None
-    ) -> list[views.Job]: ...
+    def pending(self, chat_id: ChatId | None, status: str | None, limit: int, after: str | None) -> list[views.Job]: ...
 
     def history(
         self, job_id: str | None, chat_id: ChatId | None, outcome: str | None, limit: int, before: int | None
@@ -49,9 +47,7 @@ class Running:
         return self._handle.get(job_id, timeout=self._timeout)
 
     def pending(self, chat_id: ChatId | None, status: str | None, limit: int, after: str | None) -> list[views.Job]:
-        return self._handle.pending(
-            chat_id=chat_id, status=status, limit=limit, after=after, timeout=self._timeout
-        )
+        return self._handle.pending(chat_id=chat_id, status=status, limit=limit, after=after, timeout=self._timeout)
 
     def history(
         self, job_id: str | None, chat_id: ChatId | None, outcome: str | None, limit: int, before: int | None
@@ -166,17 +162,18 @@ def pending_page(
     latest = views.moment(now())
     stored = "scheduled" if status == "waiting" else status
     while len(found) <= limit:
-        page = source.pending(chat_id, stored, PAGE if status == "waiting" else min(PAGE, limit + 1 - len(found)), after)
-        if not page:
-            break
-        after = page[-1].id
+        size = PAGE if status == "waiting" else min(PAGE, limit + 1 - len(found))
+        page = source.pending(chat_id, stored, size, after)
         if status == "waiting":
             found += [job for job in page if job.waiting_for is not None]
             # What waits is due: past the due ones there is none.
-            if page[-1].due_at > latest:
+            if page and page[-1].due_at > latest:
                 break
         else:
             found += page
+        if len(page) < size:
+            break
+        after = page[-1].id
     return found[:limit], len(found) > limit
 
 
@@ -186,10 +183,11 @@ def history_page(
     """Up to `limit` occurrences, newest first, and whether there are more."""
     found: list[views.Occurrence] = []
     while len(found) <= limit:
-        page = source.history(job_id, chat_id, outcome, min(PAGE, limit + 1 - len(found)), before)
-        if not page:
-            break
+        size = min(PAGE, limit + 1 - len(found))
+        page = source.history(job_id, chat_id, outcome, size, before)
         found += page
+        if len(page) < size:
+            break
         before = page[-1].number
     return found[:limit], len(found) > limit
 

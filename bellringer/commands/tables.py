@@ -37,11 +37,15 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`least` is the width below which it is not cut; without it, it is never cut. `colours` are by the cell's text."""
+    """`least` is the width below which it is not cut; without it, it is never cut. `colours` are by the cell's text.
+
+    An `optional` one is left out where the screen is too narrow for all.
+    """
 
     title: str
     least: int | None = None
     right: bool = False
+    optional: bool = False
     colours: Mapping[str, str] | None = None
 
 
@@ -54,11 +58,19 @@ def table(
     """
     shown = [[safe(cell) for cell in row] for row in rows]
     notes = [row.pop() for row in shown] if note is not None else []
+    columns = list(columns)
+    while screen.width is not None and _least(columns, shown) > screen.width:
+        place = next((place for place in reversed(range(len(columns))) if columns[place].optional), None)
+        if place is None:
+            break
+        del columns[place]
+        for row in shown:
+            del row[place]
     if note is not None and any(notes):
         needed = max(map(cells, notes))
         taken = sum(_widths(columns, shown)) + GAP * len(columns)
         if screen.width is None or taken + min(needed, NOTE_ROOM * 2) <= screen.width:
-            columns = [*columns, Column(note, least=NOTE_ROOM)]
+            columns.append(Column(note, least=NOTE_ROOM))
             shown = [[*row, text] for row, text in zip(shown, notes, strict=True)]
             notes = []
     widths = _fitted(columns, _widths(columns, shown), screen.width)
@@ -78,9 +90,15 @@ def listing(pairs: Sequence[tuple[str, str | None]], screen: Screen) -> list[str
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
-    return [
-        max([cells(column.title), *(cells(row[place]) for row in rows)]) for place, column in enumerate(columns)
-    ]
+    return [max([cells(column.title), *(cells(row[place]) for row in rows)]) for place, column in enumerate(columns)]
+
+
+def _least(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
+    """The width of a line when every column is cut as far as it may be."""
+    needed = GAP * (len(columns) - 1)
+    for column, width in zip(columns, _widths(columns, rows), strict=True):
+        needed += width if column.least is None else min(width, max(column.least, cells(column.title)))
+    return needed
 
 
 def _fitted(columns: Sequence[Column], widths: list[int], room: int | None) -> list[int]:

@@ -79,6 +79,9 @@ def test_the_ledger_is_told_by_job_chat_and_outcome(store: Store) -> None:
     assert [row.job_id for row in store.history(chat_id=42)] == ["a"]
     assert [row.job_id for row in store.history(chat_id="42")] == ["b"]
     assert [row.job_id for row in store.history(outcome="done")] == ["b"]
+    assert [row.job_id for row in store.history(outcome="failed")] == ["a"]
+    assert store.history(outcome="skipped") == []
+    assert store.history(outcome="dreamt") == []
     assert store.history(job_id="a", outcome="done") == []
 
 

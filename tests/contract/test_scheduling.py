@@ -40,6 +40,11 @@ def test_nothing_is_shown_of_a_job_that_never_was(store: Store) -> None:
     assert store.get("\ud83c") is None
     assert store.jobs() == []
     assert store.history(job_id="\ud83c") == []
+    assert store.jobs(after="\ud83c") == []
+    assert store.jobs(chat_id=2**70) == []
+    assert not store.run_now("\ud83c", T)
+    assert not store.redrive("\ud83c", T)
+    assert store.recall_replies("\ud83c") is None
 
 
 def test_a_number_and_a_text_are_two_chats(store: Store) -> None:
@@ -345,6 +350,7 @@ def test_jobs_are_told_by_status(store: Store) -> None:
     store.settle([failed(order)], T)
     (parked,) = store.jobs(status="parked")
     assert (parked.reason, parked.next_attempt_at, parked.host) == ("it broke", None, None)
+    assert store.jobs(status="dreaming") == []
 
 
 def test_counts_tell_how_many_stand_where(store: Store) -> None:

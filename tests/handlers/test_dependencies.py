@@ -289,6 +289,22 @@ def test_a_dependency_can_be_taken_without_declaring_it(world: World) -> None:
     assert seen == ["value", "value"]
 
 
+def test_a_handler_that_takes_one_that_can_not_be_built_has_not_failed_either(world: World) -> None:
+    def connect() -> None:
+        raise ConnectionError("refused")
+
+    world.factories.add("db", connect)
+
+    async def work(ctx: Context, payload: object) -> None:
+        await ctx.dependency("db")
+
+    world.add(work)
+    (result,) = run_orders(world, "work")
+
+    assert result.verdict == "context_failed"
+    assert "ConnectionError: refused" in (result.reason or "")
+
+
 def test_a_dependency_that_nobody_registered_is_told_by_name(world: World) -> None:
     async def work(ctx: Context, payload: object) -> None: ...
 

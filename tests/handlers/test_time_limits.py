@@ -60,7 +60,7 @@ def test_a_handler_that_refuses_to_be_cancelled_is_told_after_a_grace_and_left_b
         assert environment.stuck_tasks == 1
 
         let_go.set()
-        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})  # type: ignore[arg-type]
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
         assert environment.stuck_tasks == 0
 
     asyncio.run(main())
@@ -204,10 +204,9 @@ def test_a_run_interrupted_before_its_first_step_was_not_started(world: World) -
     world.add(work)
 
     async def main() -> RunResult:
-        running = asyncio.create_task(run(world.order(), world.environment()))
-        await asyncio.sleep(0)
-        running.cancel()
-        return await running
+        told: asyncio.Future[RunResult] = asyncio.get_running_loop().create_future()
+        start(world.order(), world.environment(), told.set_result).interrupt()
+        return await told
 
     result = asyncio.run(main())
 

@@ -71,7 +71,7 @@ class World:
 
         async def main() -> RunResult:
             environment = self.environment()
-            result = await run(self.order(**changes), environment)
+            result = await run(self.order("work", **changes), environment)
             await environment.close()
             return result
 

@@ -12,6 +12,7 @@ CREATE UNIQUE INDEX occurrence_once ON occurrence (job_seq, due_at);
 CREATE INDEX occurrence_job ON occurrence (job_id);
 CREATE INDEX occurrence_chat ON occurrence (chat_id) WHERE chat_id IS NOT NULL;
 CREATE INDEX occurrence_failed ON occurrence (job_id) WHERE outcome = 'failed';
+CREATE INDEX occurrence_unusual ON occurrence (outcome) WHERE outcome <> 'done';
 CREATE TABLE "session" ("number" INTEGER NOT NULL PRIMARY KEY, "chat_id", "user_id", "data" TEXT NOT NULL, "updated_at" INTEGER NOT NULL);
 CREATE INDEX session_key ON session (chat_id, user_id);
 CREATE TABLE "lane" ("id" INTEGER NOT NULL PRIMARY KEY, "chat_id" NOT NULL, "state" TEXT NOT NULL, "reason" TEXT, "until" INTEGER);

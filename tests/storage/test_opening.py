@@ -219,7 +219,7 @@ def test_a_file_of_version_1_comes_to_the_schema_of_a_new_one(tmp_path: Path) ->
 @pytest.fixture
 def version_1(path: Path) -> Iterator[SqliteDatabase]:
     filled(path)
-    database = SqliteDatabase(path)
+    database = SqliteDatabase(str(path))
     database.connect()
     yield database
     database.close()

@@ -25,6 +25,11 @@ def other(store: SqliteStore) -> Iterator[sqlite3.Connection]:
     connection.close()
 
 
+def allow_no_more_pages(store: SqliteStore) -> None:
+    pages = store._connection.rows("PRAGMA page_count")[0][0]
+    store._connection.rows(f"PRAGMA max_page_count = {pages!r}")
+
+
 def test_b69_a_foreign_write_lock_is_told_and_waited_out(store: SqliteStore, other: sqlite3.Connection) -> None:
     order = only_order(store)
     put(store, job("b"))
@@ -82,8 +87,7 @@ def test_b71_busy_at_commit_leaves_no_transaction_open(store: SqliteStore, other
 def test_b71_a_full_disk_is_told_and_survived_without_a_restart(store: SqliteStore) -> None:
     put(store, *(job(f"j{n}") for n in range(100)))
     orders = claim_due(store)
-    (pages,) = store._connection.rows("PRAGMA page_count")[0]
-    store._connection.rows(f"PRAGMA max_page_count = {pages}")
+    allow_no_more_pages(store)
     large = job("large", payload=f'"{"x" * 100_000}"')
 
     with pytest.raises(StorageFullError, match="room"):
@@ -102,8 +106,7 @@ def test_b71_a_full_disk_is_told_and_survived_without_a_restart(store: SqliteSto
 
 
 def test_b71_a_failure_that_was_caught_still_undoes_the_whole_transaction(store: SqliteStore) -> None:
-    (pages,) = store._connection.rows("PRAGMA page_count")[0]
-    store._connection.rows(f"PRAGMA max_page_count = {pages}")
+    allow_no_more_pages(store)
 
     def half_caught() -> None:
         with store.transaction():
@@ -150,6 +153,15 @@ def test_b50_a_page_that_is_damaged_under_a_running_store_is_told(path: Path) ->
 def test_an_error_of_another_kind_keeps_its_words(store: SqliteStore) -> None:
     with pytest.raises(StorageError, match="no such table"):
         store._connection.rows("SELECT * FROM nowhere")
+
+
+def test_a_value_that_sqlite_can_not_hold_is_told_and_undoes_the_transaction(store: SqliteStore) -> None:
+    with pytest.raises(StorageError, match="surrogates"):
+        put(store, job("a"), job("b", payload="\ud83c"))
+    with pytest.raises(StorageError, match="too large"):
+        put(store, job("a"), job("b", chat_id=2**70))
+
+    assert store.jobs() == []
 
 
 def test_a_closed_store_says_so(path: Path) -> None:

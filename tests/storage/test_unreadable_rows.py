@@ -17,7 +17,7 @@ def spoil_text(store: SqliteStore, table: str, column: str, seq: int) -> None:
         store._connection.run(f"UPDATE {table} SET {column} = CAST(x'6aff6b' AS TEXT) WHERE seq = ?", (seq,))
 
 
-DUE_FIELDS = [
+DUE_FIELDS: list[tuple[str, str, str | bytes]] = [
     ("job_state", "due_at", "soon"),
     ("job_state", "due_at", b"\x00"),
     ("job_state", "attempts", "many"),

@@ -114,6 +114,7 @@ def test_b100_no_step_of_a_run_walks_or_sorts_a_table(path: Path) -> None:
     store.history(limit=5)
     store.history(limit=5, job_id="a")
     store.history(limit=5, chat_id=1)
+    store.history(limit=5, outcome="failed")
     store.trim(finished_before=T, keep=1, limit=5)
     store.close()
 
@@ -121,12 +122,34 @@ def test_b100_no_step_of_a_run_walks_or_sorts_a_table(path: Path) -> None:
     walks = {
         (sql, plan)
         for sql, plan in ExplainingConnection.plans
-        if (plan.startswith("SCAN") and "INDEX" not in plan and "json_each" not in plan and "VIRTUAL" not in plan)
-        or "TEMP B-TREE" in plan
+        if (plan.startswith("SCAN") and "INDEX" not in plan) or "TEMP B-TREE" in plan
     }
-    # The few answers to clients are walked when they are trimmed, and the jobs of one chat are sorted.
-    allowed = ("DELETE FROM reply", '"t1"."chat_id" = ?')
+    # The few answers to clients are walked when they are trimmed; the ledger is read backwards until a page is
+    # full; and the jobs of one chat, and those that are claimed, are sorted.
+    allowed = ("DELETE FROM reply", 'FROM "occurrence" AS "t1" ORDER', '"t1"."chat_id" = ?', "t2.seq IN (SELECT seq")
     assert {walk for walk in walks if not any(part in walk[0] for part in allowed)} == set()
+
+
+@pytest.mark.parametrize(("status", "index"), [("claimed", "job_state_claimed"), ("parked", "job_state_parked")])
+def test_b100_the_few_of_a_status_are_found_without_the_many(path: Path, status: str, index: str) -> None:
+    ExplainingConnection.plans = []
+    store = open_store(path, connection_factory=ExplainingConnection)
+    store.jobs(status=status)
+    store.close()
+
+    plans = [plan for _, plan in ExplainingConnection.plans]
+    assert any(index in plan for plan in plans)
+    assert not any("job_state_order" in plan for plan in plans)
+
+
+@pytest.mark.parametrize("outcome", ["failed", "skipped", "interrupted", "cancelled"])
+def test_b100_what_did_not_end_well_is_found_without_the_rest(path: Path, outcome: str) -> None:
+    ExplainingConnection.plans = []
+    store = open_store(path, connection_factory=ExplainingConnection)
+    store.history(outcome=outcome)
+    store.close()
+
+    assert any("occurrence_unusual" in plan for _, plan in ExplainingConnection.plans)
 
 
 def test_a_start_and_a_look_do_not_depend_on_how_much_is_pending(path: Path) -> None:

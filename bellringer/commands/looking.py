@@ -1,0 +1,162 @@
+"""The commands that look, and change nothing."""
+
+import click
+
+from ..actors.views import moment
+from ..storage import door
+from ..storage.errors import StorageCorruptError
+from ..storage.values import ChatId, Outcome
+from . import pages, records
+from .options import (
+    DONE,
+    REFUSED,
+    ChatType,
+    Common,
+    common_options,
+    footer,
+    not_found,
+    offline_option,
+    tell,
+)
+from .phrases import safe, shell_word
+from .records import Record
+from .sources import history_page, looking, now, pending_page, reading, running
+from .tables import Screen
+
+LATEST = 5
+
+chat_option = click.option(
+    "--chat", metavar="ID", type=ChatType(), help="Only of this chat; text:ID for a text that looks like a number."
+)
+limit_option = click.option("--limit", metavar="N", default=100, show_default=True, type=click.IntRange(1, 1_000_000))
+
+
+@click.command()
+@chat_option
+@click.option(
+    "--status",
+    type=click.Choice(pages.STATES),
+    help="`waiting` is for a handler that no host knows, or for its chat's turn.",
+)
+@limit_option
+@click.option("--after", metavar="ID", help="Go on behind this job.")
+@offline_option
+@common_options
+@click.pass_obj
+def pending(common: Common, chat: ChatId | None, status: str | None, limit: int, after: str | None) -> int:
+    """List the jobs that have not ended, in order of due time."""
+    with looking(common) as source:
+        jobs, more = pending_page(source, chat, status, limit, after)
+    at = moment(now())
+    record: Record = {"jobs": [records.job(job, at) for job in jobs], "after": jobs[-1].id if more else None}
+    lines = pages.pending(jobs, at, Screen.of_output())
+    if jobs:
+        lines += ["", pages.pending_count(jobs)]
+    if more:
+        lines.append(f"There are more: go on with --after={shell_word(jobs[-1].id)}")
+    tell(common, [*lines, *footer(common)], record)
+    return DONE
+
+
+@click.command()
+@click.argument("job_id", metavar="ID")
+@offline_option
+@common_options
+@click.pass_obj
+def show(common: Common, job_id: str) -> int:
+    """Show everything about one job, its latest occurrences, and the traceback of its latest failure."""
+    door.job_id(job_id)
+    with looking(common) as source:
+        job = source.get(job_id)
+        if job is None:
+            raise not_found(job_id)
+        latest = source.history(job_id, None, None, LATEST, None)
+        failed = source.history(job_id, None, Outcome.FAILED, 1, None)
+    at = moment(now())
+    failure = failed[0] if failed else None
+    record: Record = {
+        "job": records.job(job, at),
+        "occurrences": [records.occurrence(occurrence) for occurrence in latest],
+        "latest_failure": records.occurrence(failure) if failure is not None else None,
+    }
+    tell(common, [*pages.job(job, latest, failure, at, Screen.of_output()), *footer(common)], record)
+    return DONE
+
+
+@click.command()
+@click.argument("job_id", metavar="[ID]", required=False)
+@chat_option
+@click.option("--outcome", type=click.Choice([outcome.value for outcome in Outcome]))
+@limit_option
+@click.option("--before", metavar="NUMBER", type=click.IntRange(1), help="Go on with what is older than this one.")
+@offline_option
+@common_options
+@click.pass_obj
+def history(
+    common: Common, job_id: str | None, chat: ChatId | None, outcome: str | None, limit: int, before: int | None
+) -> int:
+    """List what became of each occurrence, newest first: of one job, or of all."""
+    if job_id is not None:
+        door.job_id(job_id)
+    with looking(common) as source:
+        occurrences, more = history_page(source, job_id, chat, outcome, limit, before)
+    older = occurrences[-1].number if more else None
+    record: Record = {"occurrences": [records.occurrence(told) for told in occurrences], "before": older}
+    lines = pages.history(occurrences, Screen.of_output(), of_one_job=job_id is not None)
+    if more:
+        lines += ["", f"There are more: go on with --before={older}"]
+    tell(common, [*lines, *footer(common)], record)
+    return DONE
+
+
+@click.command()
+@offline_option
+@common_options
+@click.pass_obj
+def health(common: Common) -> int:
+    """Tell how the scheduler is, and who runs handlers. Fails while the storage is blocked."""
+    screen = Screen.of_output()
+    if common.offline:
+        with reading(common) as file:
+            counts, next_at = file.store.counts(), file.store.next_attempt_at()
+        next_attempt_at = None if next_at is None else moment(next_at)
+        lines = pages.file_counts(common.database, counts, next_attempt_at, moment(now()), screen)
+        tell(common, [*lines, *footer(common)], records.file_counts(common.database, counts, next_attempt_at))
+        return DONE
+    with running(common) as handle:
+        told = handle.health(timeout=common.timeout)
+    at = moment(now())
+    tell(common, pages.health(told, at, screen), records.health(told, at))
+    return DONE if told.storage == "ok" else REFUSED
+
+
+@click.command()
+@chat_option
+@click.option("--limit", metavar="N", default=100, show_default=True, type=click.IntRange(1, 10_000))
+@offline_option
+@common_options
+@click.pass_obj
+def sessions(common: Common, chat: ChatId | None, limit: int) -> int:
+    """List what is stored for each chat and user."""
+    with looking(common) as source:
+        found = source.sessions(chat, limit)
+    lines = pages.sessions(found, moment(now()), Screen.of_output())
+    if len(found) == limit:
+        lines += ["", f"Only the first {limit:,} are shown: see --limit and --chat"]
+    tell(common, [*lines, *footer(common)], {"sessions": [records.session(session) for session in found]})
+    return DONE
+
+
+@click.command()
+@common_options
+@click.pass_obj
+def check(common: Common) -> int:
+    """Read the whole file, and tell what is wrong with it. A scheduler may run meanwhile."""
+    try:
+        with reading(common) as file:
+            faults = file.store.check()
+    except StorageCorruptError as error:
+        faults = [str(error)]
+    healthy = f"{safe(common.database)} is sound"
+    tell(common, [safe(fault) for fault in faults] or [healthy], {"faults": [*faults]})
+    return REFUSED if faults else DONE

@@ -1,0 +1,199 @@
+"""The bot's answers, line by line, on a scheduler that runs for real. Nothing rings: no host is attached."""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+import bellringer
+from bellringer import SchedulerHandle
+from bellringer.actors.clock import SYSTEM_CLOCK
+from bellringer.handlers import reminders
+from bellringer.handlers.chat_commands import LISTED, MAXIMUM_TEXT, Chat
+
+ZONE = ZoneInfo("Europe/Berlin")
+_chats = count(1)
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchedulerHandle]:
+    database: Path = tmp_path_factory.mktemp("bot") / "bot.db"
+    with bellringer.start(database) as running:
+        yield running
+
+
+class Talk:
+    """One chat of its own."""
+
+    def __init__(self, scheduler: SchedulerHandle) -> None:
+        self.scheduler = scheduler
+        self.chat_id = next(_chats)
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """As after a restart of the bot."""
+        self._chat = Chat(self.scheduler, ZONE, chat_id=self.chat_id)
+
+    def __call__(self, line: str) -> str:
+        return self._chat.answer(line, SYSTEM_CLOCK.wall())
+
+    def numbers(self) -> set[int]:
+        return {int(line.split()[0]) for line in self("/list").splitlines()}
+
+
+@pytest.fixture
+def say(scheduler: SchedulerHandle) -> Talk:
+    return Talk(scheduler)
+
+
+def test_a_reminder_is_answered_with_its_local_time(say: Talk) -> None:
+    answer = say("/remind 2030-12-25 08:00 presents 🎁")
+
+    assert answer.startswith("⏰ at 08:00:00 on Wed 25 Dec 2030 (in ")
+    assert answer.endswith("): presents 🎁")
+
+
+def test_a_reminder_is_stored_to_ring_at_least_once(say: Talk) -> None:
+    say("/remind 2030-12-25 08:00 presents")
+
+    job = say.scheduler.get(reminders.job_id(say.chat_id, 1))
+    assert job is not None
+    assert (job.payload, job.delivery, job.chat_id) == ({"text": "presents"}, "at_least_once", say.chat_id)
+    assert job.due_at.isoformat() == "2030-12-25T07:00:00+00:00"
+
+
+def test_what_repeats_says_how_often_and_when_first(say: Talk) -> None:
+    answer = say("/every 1h30m stretch")
+
+    assert answer.startswith("🔁 every 1 h 30 min, first at ")
+    assert answer.endswith("(in 1 h 30 min): stretch")
+
+
+def test_the_list_shows_number_time_distance_and_text_in_due_order(say: Talk) -> None:
+    say("/every 2d water the plants")
+    say("/remind 1h tea")
+
+    first, second = say("/list").splitlines()
+    assert first.startswith("  2  ")
+    assert first.endswith(("(in 1 h): tea", "(in 59 min 59 s): tea"))
+    assert second.startswith("  1  ")
+    assert second.endswith(", every 2 d: water the plants")
+
+
+def test_the_list_of_nothing_says_so(say: Talk) -> None:
+    assert say("/list") == "Nothing is to come. Change that with: /remind 10s stand up"
+
+
+def test_a_long_list_is_cut_and_says_how_much_is_left_out(say: Talk) -> None:
+    for _ in range(LISTED + 3):
+        say("/remind 1h x")
+
+    lines = say("/list").splitlines()
+    assert len(lines) == LISTED + 1
+    assert lines[-1] == "… and 3 more"
+
+
+def test_cancel_drops_the_one_with_that_number(say: Talk) -> None:
+    say("/remind 1h tea")
+    say("/remind 2h coffee")
+
+    assert say("/cancel 1") == "Cancelled: tea"
+    assert say.numbers() == {2}
+    assert say("/cancel 1") == "There is no reminder 1. /list shows those that there are."
+
+
+def test_a_number_is_not_given_twice_after_a_cancel(say: Talk) -> None:
+    say("/remind 1h tea")
+    say("/cancel 1")
+    say("/remind 1h coffee")
+
+    assert say.numbers() == {2}
+
+
+def test_numbers_go_on_after_a_restart_of_the_bot(say: Talk) -> None:
+    for text in ("tea", "coffee", "juice"):
+        say(f"/remind 1h {text}")
+    say("/cancel 3")
+
+    say.begin_anew()
+    say("/remind 1h milk")
+
+    assert say.numbers() == {1, 2, 4}
+
+
+def test_two_bots_on_one_chat_never_take_each_others_numbers(say: Talk) -> None:
+    other = Chat(say.scheduler, ZONE, chat_id=say.chat_id)
+    say("/remind 1h tea")
+    other.answer("/remind 1h coffee", SYSTEM_CLOCK.wall())
+    say("/remind 1h juice")
+    other.answer("/remind 1h milk", SYSTEM_CLOCK.wall())
+
+    assert say.numbers() == {1, 2, 3, 4}
+
+
+def test_jobs_of_another_kind_in_the_chat_are_left_alone(say: Talk) -> None:
+    say.scheduler.persisted("remind:digest", "digest", after=3_600, chat_id=say.chat_id)
+
+    assert say("/list").startswith("Nothing is to come.")
+
+
+def test_snooze_without_anything_that_rang_says_so(say: Talk) -> None:
+    assert say("/snooze 10m") == "Nothing has rung yet that could be snoozed."
+
+
+def test_help_names_every_command(say: Talk) -> None:
+    words = {line.split()[0] for line in say("/help").splitlines()}
+
+    assert words == {"/remind", "/every", "/list", "/cancel", "/snooze"}
+
+
+def test_an_empty_line_gets_no_answer(say: Talk) -> None:
+    assert say("  ") == ""
+
+
+def test_a_text_that_fits_into_no_message_is_refused_and_not_stored(say: Talk) -> None:
+    assert say("/remind 10s " + "x" * 4_097) == (
+        f"That text has 4097 characters, and {MAXIMUM_TEXT} fit into one message. Make it shorter."
+    )
+    assert say("/list").startswith("Nothing is to come.")
+
+
+def test_a_long_text_is_stored_whole_and_shown_short(say: Talk) -> None:
+    text = "x" * MAXIMUM_TEXT
+
+    assert len(say(f"/remind 1h {text}")) < 200
+    job = say.scheduler.get(reminders.job_id(say.chat_id, 1))
+    assert job is not None
+    assert job.payload == {"text": text}
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("hello", "I understand commands only"),
+        ("/", "I understand commands only"),
+        ("🎂", "I understand commands only"),
+        ("remind 10s tea", "Did you mean /remind?"),
+        ("/remnd 10s tea", "Did you mean /remind?"),
+        ("/remind", "Remind you when, and of what?"),
+        ("/remind 10s", "Remind you of what? Write it behind the time: /remind 10s stand up"),
+        ("/remind 90 tea", "90 of what? Say 90s, 90m, 90h or 90d."),
+        ("/remind 25:00 tea", "25:00 is no time of day"),
+        ("/remind -5m tea", "That lies in the past"),
+        ("/every", "How often, and what?"),
+        ("/every 1d", "Remind you of what?"),
+        ("/every 0.5s x", "That is too often for me"),
+        ("/every 18:30 x", "I don't see a time there"),
+        ("/cancel", "Cancel which one?"),
+        ("/cancel x", "Cancel which one?"),
+        ("/cancel -1", "Cancel which one?"),
+        ("/cancel ³", "Cancel which one?"),
+        ("/cancel 99", "There is no reminder 99."),
+        ("/cancel " + "9" * 6_000, "There is no reminder"),
+        ("/HELP", "/remind 10s stand up"),
+    ],
+)
+def test_what_is_not_understood_gets_a_sentence_that_helps(say: Talk, line: str, says: str) -> None:
+    assert say(line).startswith(says)

@@ -1,0 +1,131 @@
+"""The sample bot as a newcomer meets it: a process that is talked to through a pipe."""
+
+import signal
+from datetime import timedelta
+from pathlib import Path
+
+import pendulum
+import pytest
+
+import bellringer
+from bellringer import SchedulerUnavailableError
+from bellringer.handlers import reminders
+from tests.bot.process import BotProcess
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "b.db"
+
+
+def test_a_reminder_rings(database: Path) -> None:
+    with BotProcess(database) as bot:
+        answer = bot.ask("/remind 1s tea")
+        assert answer.startswith("⏰ at ")
+        assert answer.endswith("(in 1 s): tea")
+        assert bot.heard() == "⏰ tea"
+
+
+def test_what_repeats_rings_again(database: Path) -> None:
+    with BotProcess(database) as bot:
+        bot.ask("/every 1s stretch")
+        assert [bot.heard(), bot.heard()] == ["⏰ stretch", "⏰ stretch"]
+
+
+def test_the_last_that_rang_can_be_snoozed(database: Path) -> None:
+    with BotProcess(database) as bot:
+        bot.ask("/remind 1s tea")
+        bot.heard()
+        assert bot.ask("/snooze 1s").endswith("(in 1 s): tea")
+        assert bot.heard() == "⏰ tea"
+
+
+def test_a_snooze_is_remembered_across_a_restart(database: Path) -> None:
+    with BotProcess(database) as bot:
+        bot.ask("/remind 1s tea")
+        bot.heard()
+    with BotProcess(database) as bot:
+        assert bot.ask("/snooze 10m").endswith("(in 10 min): tea")
+
+
+def test_numbers_of_what_rang_are_not_given_again_after_a_restart(database: Path) -> None:
+    with BotProcess(database) as bot:
+        bot.ask("/remind 1s tea")
+        bot.heard()
+    with BotProcess(database) as bot:
+        bot.ask("/remind 1h coffee")
+        assert bot.ask("/list").startswith("  2  ")
+
+
+def test_what_is_pending_at_the_end_is_still_there_at_the_next_start(database: Path) -> None:
+    with BotProcess(database) as bot:
+        bot.ask("/remind 1h tea")
+        assert bot.end() == []
+    with BotProcess(database) as bot:
+        assert bot.ask("/list").endswith(": tea")
+        assert bot.ask("/cancel 1") == "Cancelled: tea"
+
+
+def test_b27_what_came_due_meanwhile_rings_at_the_next_start_marked_late(database: Path) -> None:
+    with bellringer.start(database) as scheduler:
+        due_at = pendulum.now() - timedelta(minutes=3, seconds=20)
+        scheduler.persisted(reminders.job_id(1, 7), reminders.RING, at=due_at, chat_id=1, payload={"text": "tea"})
+
+    with BotProcess(database) as bot:
+        assert bot.heard() == "⏰ tea (3 min late)"
+    with BotProcess(database) as bot:
+        assert bot.ask("/list").startswith("Nothing is to come.")
+
+
+def test_b27_what_repeats_rings_once_for_all_that_it_missed(database: Path) -> None:
+    with bellringer.start(database) as scheduler:
+        scheduler.persisted_every(
+            reminders.job_id(1, 7),
+            reminders.RING,
+            every=timedelta(days=1),
+            at=pendulum.now() - timedelta(days=3, hours=5),
+            chat_id=1,
+            payload={"text": "water"},
+        )
+
+    with BotProcess(database) as bot:
+        assert bot.heard() == "⏰ water (5 h late)"
+        only = bot.ask("/list")
+        assert only.startswith("  7  ")
+        assert "every 1 d: water" in only
+        assert bot.end() == []
+
+
+def test_bad_bytes_do_no_harm(database: Path) -> None:
+    with BotProcess(database) as bot:
+        assert bot.process.stdin is not None
+        bot.process.stdin.buffer.write(b"/remind 1h caf\xe9\n")
+        bot.process.stdin.buffer.flush()
+        assert ": caf" in bot.heard()
+        assert bot.ask("/help").startswith("/remind")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_b93_a_signal_ends_it_cleanly_with_everything_that_it_started(database: Path, number: signal.Signals) -> None:
+    with BotProcess(database) as bot:
+        bot.ask("/remind 1h tea")
+        bot.process.send_signal(number)
+        assert bot.rest() == []
+        with pytest.raises(SchedulerUnavailableError, match="no scheduler runs"):
+            bellringer.connect(database).health(timeout=0.1)
+
+
+def test_the_database_can_be_named_in_the_environment(database: Path) -> None:
+    with BotProcess(database, "", BELLRINGER_DATABASE=str(database)) as bot:
+        bot.ask("/remind 1h tea")
+    assert database.exists()
+
+
+def test_a_database_that_cannot_be_opened_is_told_in_one_sentence(database: Path) -> None:
+    database.write_text("this is no database")
+    with BotProcess(database) as bot:
+        assert bot.process.wait(20) == 1
+        assert bot.process.stderr is not None
+        told = bot.process.stderr.read()
+    assert told.startswith("run_bot: no scheduler could be started")
+    assert "is not an SQLite database" in told
