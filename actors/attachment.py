@@ -28,6 +28,7 @@ from .messages import Event, JoinAgain, RunBatch, StopRunning
 log = logging.getLogger("bellringer.host")
 
 LOOK_EVERY_S = 0.25
+WELCOME_WITHIN_US = 1_000_000
 FIRST_PAUSE_S = 0.02
 LONGEST_PAUSE_S = 1.0
 
@@ -61,6 +62,7 @@ class Attachment:
         self._closing = threading.Event()
         self._stop_running_until: int | None = None
         self._pidfd: int | None = None
+        self._joined_at = 0
 
     @property
     def host(self) -> str:
@@ -187,6 +189,7 @@ class Attachment:
         context = self._connection.open()
         context.watch([self._pipe[0]])
         context.tell(self._here.joined())
+        self._joined_at = SYSTEM_CLOCK.monotonic()
         return context
 
     def _serve(self, context: Context) -> None:
@@ -208,9 +211,10 @@ class Attachment:
 
     def _take(self, context: Context, batch: RunBatch, now: int) -> None:
         here = self._here
+        stranger = here.scheduler is None
         here.take(batch, now)
-        if batch.welcome is not None:
-            self._watch_scheduler(context, batch.welcome)
+        if stranger and here.scheduler is not None:
+            self._watch_scheduler(context, here.scheduler)
             self._welcomed.set()
             self._rejoined(here.host)
         for event in batch.events:
@@ -220,6 +224,8 @@ class Attachment:
 
     def _look(self, context: Context, now: int) -> None:
         here = self._here
+        if here.scheduler is None and now - self._joined_at > WELCOME_WITHIN_US:
+            raise SchedulerUnavailableError("the scheduler has not welcomed this host")
         called = False
         with suppress(BlockingIOError):
             called = bool(os.read(self._pipe[0], 65_536))

@@ -57,7 +57,14 @@ class Backlog:
                 self._offer(row)
             else:
                 line = self._behind.setdefault(lane, deque())
-                if len(line) >= ROWS_PER_LANE:
+                first = self._held.get(self._first.get(lane, -1))
+                if first is not None and _place(row) < _place(first):
+                    # A copy, because the heap knows a row that is free from one that is not by its identity.
+                    line.appendleft(first._replace())
+                    self._held[first.seq] = line[0]
+                    self._first[lane] = row.seq
+                    self._offer(row)
+                elif len(line) >= ROWS_PER_LANE:
                     overflow.append(row)
                 else:
                     self._held[row.seq] = row
@@ -147,7 +154,10 @@ class Backlog:
 
 def _insert(line: deque[DueRow], row: DueRow) -> None:
     place = len(line)
-    key = (row.next_attempt_at, row.seq)
-    while place and (line[place - 1].next_attempt_at, line[place - 1].seq) > key:
+    while place and _place(line[place - 1]) > _place(row):
         place -= 1
     line.insert(place, row)
+
+
+def _place(row: DueRow) -> tuple[int, int]:
+    return row.next_attempt_at, row.seq

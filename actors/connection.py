@@ -7,14 +7,14 @@ from typing import Any
 
 from thespian.actors import ActorAddress
 
-from . import system
+from . import processes, system
 from .clock import SYSTEM_CLOCK
 from .corrections import NoSystemError
 from .errors import SchedulerUnavailableError, WrongSchedulerError
 from .folder import NotRunningError, PrivateFolder
 from .names import SCHEDULER
 
-LOOK_UP_S = 2.0
+LOOK_UP_S = 0.5
 
 
 class Connection:
@@ -41,6 +41,9 @@ class Connection:
             generation = self._generation
         context = Context(clone, generation)
         try:
+            process = self.folder.read_scheduler()
+            if process is not None:
+                context.watch_scheduler(process)
             context.find_scheduler()
         except BaseException:
             context.close()
@@ -94,6 +97,8 @@ class Context:
         self._base = base
         self.generation = generation
         self.scheduler: ActorAddress | None = None
+        self._process = ""
+        self._pidfd: int | None = None
 
     def find_scheduler(self) -> ActorAddress:
         """Resolve the name. Raises `SchedulerUnavailableError` while nobody has it."""
@@ -106,11 +111,23 @@ class Context:
         return self.scheduler
 
     def ask(self, message: object, timeout_s: float) -> object:
-        """Send to the scheduler, and take whatever comes next; None when nothing does."""
-        return self._base.ask(self.scheduler, message, timeout_s)
+        """Send to the scheduler, and take whatever comes next; None when nothing does, or its process ends."""
+        assert self.scheduler is not None
+        system.tell(self._base, self.scheduler, message)
+        return self.listen(timeout_s)
 
     def tell(self, message: object) -> None:
         self._base.tell(self.scheduler, message)
+
+    def watch_scheduler(self, process: str) -> None:
+        """Have `ask` and `listen` return None at once when this process ends."""
+        if process == self._process:
+            return
+        self._process = process
+        if self._pidfd is not None:
+            os.close(self._pidfd)
+        self._pidfd = processes.open_pidfd(process)
+        self.watch([] if self._pidfd is None else [self._pidfd])
 
     def listen(self, timeout_s: float) -> object:
         return system.listen(self._base, timeout_s, SYSTEM_CLOCK.monotonic)
@@ -120,5 +137,9 @@ class Context:
         self._base.transport.set_watch(descriptors)
 
     def close(self) -> None:
+        self.watch([])
+        if self._pidfd is not None:
+            os.close(self._pidfd)
+            self._pidfd = None
         with suppress(OSError):  # its sockets may be closed from the other side
             self._base.exit_context()

@@ -15,10 +15,11 @@ from functools import wraps
 from typing import Any, NamedTuple
 
 from . import processes
-from .frames import KEYS
+from .frames import KEYS, ForeignFrameError
 
 LOOPBACK = "127.0.0.1"
 FEWER_DESCRIPTORS_THAN = 1_024
+LENGTH_DIGITS = 20
 _applied = False
 
 
@@ -43,6 +44,7 @@ def apply() -> None:
     _let_timers_end()
     _deliver_wakeups_in_order()
     _leave_the_time_zone_alone()
+    _give_up_on_creation()
     _let_any_thread_transmit()
     _restart_the_logger()
     _never_start_an_admin()
@@ -85,6 +87,32 @@ def _sign_frames() -> None:
 
     transport.serializer = Sealed
     transport.TCPTransport.serializer = seal
+    add = streamBuffer.ReceiveBuffer.addMore
+
+    def add_frame(self: Any, received: bytes) -> None:
+        # What does not begin with a length would be kept for as long as it comes, and a length below zero ends the
+        # process: anybody on this machine could do that.
+        try:
+            add(self, received)
+            fits = self._size >= 0 if self._size is not None else self._buf.isdigit() or not self._buf
+        except ValueError:
+            fits = False
+        if not fits or self._size is None and len(self._buf) > LENGTH_DIGITS:
+            KEYS.refuse("what is no frame")
+
+    streamBuffer.ReceiveBuffer.addMore = add_frame
+    check = transport.TCPTransport._check_XMIT_4_done
+
+    def check_acknowledgement(self: Any, intent: Any, received: bytes) -> Any:
+        # Whoever has taken the port of a process that ended may answer in its place.
+        try:
+            return check(self, intent, received)
+        except ForeignFrameError:
+            intent.backoffPause(True)
+            intent.stage = self._XMITStepRetry
+            return self._nextTransmitStep(intent)
+
+    transport.TCPTransport._check_XMIT_4_done = check_acknowledgement
 
 
 class _Ready(NamedTuple):
@@ -184,6 +212,14 @@ def _leave_the_time_zone_alone() -> None:
     systemBase.ensure_TZ_set = lambda: None
 
 
+def _give_up_on_creation() -> None:
+    # With an admin that has ended the guardian would wait 50 s for an actor.
+    from thespian.system import systemBase
+
+    systemBase.MAX_CHILD_ACTOR_CREATE_DELAY = timedelta(seconds=2)
+    systemBase.MAX_ADMIN_STATUS_REQ_DELAY = timedelta(milliseconds=500)
+
+
 def _let_any_thread_transmit() -> None:
     # Threads other than the main one wake the transport through a connection to itself, 1 ms a message.
     # Here a context is used by one thread at a time, so its user is its main thread.
@@ -211,6 +247,15 @@ def _never_start_an_admin() -> None:
         start(self, admin, *rest)
 
     multiprocTCPBase.ActorSystemBase._startAdmin = refuse
+    verify = multiprocTCPBase.ActorSystemBase._verifyAdminRunning
+
+    def verify_once(self: Any) -> bool:
+        # It would ask again for 11 s, though the system may be a new one with another key by then.
+        if not verify(self) and not _may_start_admin:
+            raise NoSystemError(f"no system answers on port {self.adminAddr.addressDetails.sockname[1]}")
+        return True
+
+    multiprocTCPBase.ActorSystemBase._verifyAdminRunning = verify_once
 
 
 _may_start_admin = False
@@ -243,6 +288,13 @@ def _end_with_the_parent() -> None:
 
     multiprocCommon.startChild = ended_with_parent(multiprocCommon.startChild)
     multiprocCommon.startupASLogger = ended_with_parent(multiprocCommon.startupASLogger)
+    start_logger = multiprocCommon.startupASLogger
+
+    def run_logger(*args: Any, **kwargs: Any) -> None:
+        processes.name_this("bell-logger")
+        start_logger(*args, **kwargs)
+
+    multiprocCommon.startupASLogger = run_logger
     start_admin = multiprocCommon.startAdmin
 
     def start(*args: Any, **kwargs: Any) -> None:
@@ -272,8 +324,14 @@ _kept_from_actors: set[int] = set()
 
 
 def keep_from_actors(descriptor: int) -> None:
-    """Close this descriptor in every actor that is started from now on."""
+    """Close this descriptor in every actor that is started from now on, until `close_kept`."""
     _kept_from_actors.add(descriptor)
+
+
+def close_kept(descriptor: int) -> None:
+    """Close it here: its number may soon belong to something that actors need."""
+    _kept_from_actors.discard(descriptor)
+    os.close(descriptor)
 
 
 def forget_wakeups(actor: Any) -> None:

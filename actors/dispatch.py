@@ -50,8 +50,6 @@ class Shelf:
     results: dict[int, RunResult] = field(default_factory=dict)
     settlements: dict[int, Settlement] = field(default_factory=dict)
     long_lanes: set[ChatId] = field(default_factory=set)
-    orphans: dict[int, ClaimedRow] = field(default_factory=dict)
-    """Claims of an earlier scheduler whose host has not been heard of yet."""
 
 
 class Dispatch:
@@ -63,6 +61,8 @@ class Dispatch:
         self.in_memory = Shelf(in_memory, Backlog(self.busy_lanes))
         self.hosts = Hosts()
         self.running: dict[int, Run] = {}
+        self.orphans: dict[int, ClaimedRow] = {}
+        """Claims of an earlier scheduler whose host has not been heard of yet; they are in `running` too."""
         self.claiming = True
         self.more_is_due = False
         self.hosts_complete_at = 0
@@ -80,24 +80,27 @@ class Dispatch:
         """Keep a result until the next pass. One whose claim is not out is told off as settled: it is stale."""
         run = self.running.get(result.token)
         if run is None or run.host != host.host:
-            orphan = self.durable.orphans.get(result.token)
-            if orphan is None or orphan.host != host.host:
-                host.settled.append(result.token)
-                return
-            self.adopt(host, orphan)
-            run = self.running[result.token]
+            host.settled.append(result.token)
+            return
+        if result.token in self.orphans:
+            self.confirm(host, result.token)
         run.shelf.results[result.token] = result
 
-    def adopt(self, host: Host, row: ClaimedRow) -> None:
-        """A claim of an earlier scheduler, which its host still holds."""
-        self.durable.orphans.pop(row.token, None)
+    def inherit(self, row: ClaimedRow) -> None:
+        """A claim of an earlier scheduler, whose host has not been heard of yet."""
+        self.orphans[row.token] = row
         self.running[row.token] = Run(
-            self.durable, host.host, row.seq, row.chat_id, row.due_at, row.next_due_at, row.rule,
+            self.durable, row.host, row.seq, row.chat_id, row.due_at, row.next_due_at, row.rule,
             row.handler, row.id, row.attempts, row.crashes > 0,
         )  # fmt: skip
-        host.running.add(row.token)
         if row.chat_id is not None:
             self.busy_lanes.add(row.chat_id)
+
+    def confirm(self, host: Host, token: int) -> None:
+        """The host holds what it was given by an earlier scheduler."""
+        self.orphans.pop(token, None)
+        host.running.add(token)
+        host.alone = host.alone or self.running[token].suspect
 
     def release_host(self, host: Host, now: int, reason: str, *, crashed: bool) -> None:
         """The host is gone: what it held goes on by its delivery, at once."""
@@ -113,7 +116,8 @@ class Dispatch:
                     shelf.settlements[row.token] = policy.interrupted(row, now, reason, crashed=crashed)
 
     def lose(self, token: int, now: int) -> None:
-        """A host that lives does not hold what it was given: the batch never came."""
+        """A host that lives does not hold what it was given, and takes it no more: it never began."""
+        self.orphans.pop(token, None)
         run = self.running[token]
         if token not in run.shelf.results:
             row = run.shelf.store.claims([run.seq]).get(run.seq)
@@ -123,21 +127,20 @@ class Dispatch:
 
     def release_orphan(self, row: ClaimedRow, now: int, reason: str, *, crashed: bool) -> None:
         """A claim whose host is known to be gone."""
-        self.durable.orphans.pop(row.token, None)
+        self.orphans.pop(row.token, None)
         self.durable.settlements[row.token] = policy.interrupted(row, now, reason, crashed=crashed)
 
     def interrupt_all(self, now: int, reason: str) -> int:
         """Nothing is waited for any longer: whatever is still out is interrupted."""
+        out = [(token, run) for token, run in self.running.items() if token not in run.shelf.results]
         count = 0
-        for token, run in self.running.items():
-            if token not in run.shelf.results:
-                row = run.shelf.store.claims([run.seq]).get(run.seq)
-                if row is not None and row.token == token:
-                    run.shelf.settlements[token] = policy.interrupted(row, now, reason)
+        for shelf in self.shelves:
+            held = {run.seq: token for token, run in out if run.shelf is shelf}
+            for seq, row in shelf.store.claims(list(held)).items():
+                if row.token == held[seq]:
+                    shelf.settlements[row.token] = policy.interrupted(row, now, reason)
                     count += 1
-        for row in list(self.durable.orphans.values()):
-            self.release_orphan(row, now, reason, crashed=False)
-            count += 1
+        self.orphans.clear()
         return count
 
     # What requests change
@@ -391,9 +394,6 @@ class Dispatch:
             if host is not None:
                 host.running.add(token)
                 host.alone = host.alone or run.suspect
-        for row in self.durable.orphans.values():
-            if row.chat_id is not None:
-                self.busy_lanes.add(row.chat_id)
 
     # What is next
 

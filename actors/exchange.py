@@ -187,7 +187,11 @@ class Exchange:
                 sleep(min(PAUSE_S, left_s))
                 continue
             if replies is None:
-                wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+                waited_s = left_s - (until - SYSTEM_CLOCK.monotonic()) / 1e6
+                if waited_s >= wait_s:
+                    wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+                else:
+                    sleep(min(PAUSE_S, left_s))
                 continue
             if not any(isinstance(reply, Refused) and reply.again for reply in replies):
                 return replies
@@ -204,6 +208,7 @@ class Exchange:
             answer = context.ask(batch, wait_s)
             while answer is not None:
                 if isinstance(answer, ReplyBatch) and answer.number == batch.number:
+                    context.watch_scheduler(answer.process)
                     return answer.replies
                 answer = context.listen(max(0.0, (until - SYSTEM_CLOCK.monotonic()) / 1e6))
         except (OSError, ValueError):

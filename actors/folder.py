@@ -61,7 +61,10 @@ class PrivateFolder:
 
     def read_key(self) -> bytes:
         try:
-            return bytes.fromhex((self.path / "key").read_text())
+            key = bytes.fromhex((self.path / "key").read_text())
+            if len(key) != KEY_BYTES:
+                raise ValueError("not a key")
+            return key
         except (OSError, ValueError) as error:
             raise NotRunningError(f"no scheduler runs on {self.database}: {self.path} holds no key") from error
 
@@ -73,11 +76,22 @@ class PrivateFolder:
         try:
             told = json.loads((self.path / "way.json").read_text())
             way = Way(int(told["port"]), str(told["name"]), str(told["guardian"]))
+            alive = processes.is_alive(way.guardian)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise NotRunningError(f"no scheduler runs on {self.database}") from error
-        if not processes.is_alive(way.guardian):
+        if not alive:
             raise NotRunningError(f"no scheduler runs on {self.database}: the one that did has ended")
         return way
+
+    def write_scheduler(self, process: str) -> None:
+        """Tell which process is the scheduler: clients watch it, to know at once when it ends."""
+        self._write("scheduler", process)
+
+    def read_scheduler(self) -> str | None:
+        try:
+            return (self.path / "scheduler").read_text()
+        except OSError:
+            return None
 
     def forget_way(self) -> None:
         (self.path / "way.json").unlink(missing_ok=True)

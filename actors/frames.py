@@ -8,6 +8,7 @@ import hmac
 import logging
 import pickle
 from collections.abc import Callable
+from typing import NoReturn
 
 SIGNATURE_LENGTH = 32
 
@@ -52,15 +53,16 @@ class KeyRing:
         for key in self._keys.values():
             if hmac.compare_digest(hmac.digest(key, body, "sha256"), signature):
                 return pickle.loads(body)  # only what a holder of the key has written
-        self._refuse(len(frame))
-        raise ForeignFrameError(f"a frame of {len(frame)} bytes is not signed with this system's key")
+        self.refuse(f"an unsigned or foreign frame of {len(frame)} bytes")
 
-    def _refuse(self, length: int) -> None:
+    def refuse(self, what: str) -> NoReturn:
+        """Count it, and tell the log of this process's first one. Raises `ForeignFrameError`."""
         self._refused += 1
         if self._refused == 1:
-            log.warning("refused an unsigned or foreign frame of %d bytes; later ones are only counted", length)
+            log.warning("refused %s; later ones are only counted", what)
         if self.on_refusal is not None:
             self.on_refusal(self._refused)
+        raise ForeignFrameError(f"refused {what}: it is not signed with this system's key")
 
     @property
     def refused(self) -> int:

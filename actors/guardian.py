@@ -11,10 +11,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from thespian.actors import ActorSystemException
+
 from ..storage.errors import BellringerError, DatabaseInUseError
 from . import corrections, logs, processes
 from .clock import SYSTEM_CLOCK, sleep
-from .corrections import NoSystemError
 from .folder import PrivateFolder, Way, free_port
 from .messages import GetState, Settings, StateTold, StopClaiming, Stopped, Supervise, Tick, Ticked
 from .names import SCHEDULER, SUPERVISOR
@@ -81,7 +82,7 @@ class Guardian:
             self._end_everything()
             self._folder.forget_way()
             if self._lock is not None:
-                os.close(self._lock)
+                corrections.close_kept(self._lock)
 
     def _take_lock(self) -> None:
         self._lock = os.open(self._folder.guardian_lock, os.O_RDWR | os.O_CREAT, 0o600)
@@ -90,7 +91,7 @@ class Guardian:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.pread(self._lock, 200, 0).decode(errors="replace").strip()
-            os.close(self._lock)
+            corrections.close_kept(self._lock)
             self._lock = None
             raise DatabaseInUseError(
                 f"{self._folder.database} is served already, by {holder or 'another process'}; "
@@ -147,6 +148,7 @@ class Guardian:
                 state = self._ask(self._supervisor, GetState(), StateTold, 1.0)
         self._take_state(state)
         self._watch(state.process)
+        log.info("the system is up on port %d, process %s", self._port, state.process)
         self._answered_at = SYSTEM_CLOCK.monotonic()
 
     def _take_state(self, state: StateTold) -> None:
@@ -172,18 +174,22 @@ class Guardian:
             os.read(self._signals[0], 4_096)
         if self._lifeline is not None and self._lifeline in ready and not os.read(self._lifeline, 1):
             self._asked_to_stop = self._asked_to_stop or 1
-        for descriptor in ready:
-            if descriptor in self._watched:
-                process = self._watched.pop(descriptor)
-                os.close(descriptor)
-                self._on_end(process)
+        ended = [self._watched[descriptor] for descriptor in ready if descriptor in self._watched]
+        if ended:
+            self._on_end(ended)
 
-    def _on_end(self, process: str) -> None:
+    def _on_end(self, ended: list[str]) -> None:
+        # Whoever ends them all does so one after another, and nothing can be made with an admin that is about to end.
+        sleep(0.005)
+        for descriptor, process in list(self._watched.items()):
+            if not processes.is_alive(process):
+                corrections.close_kept(descriptor)
+                del self._watched[descriptor]
         processes.reap()
         if self._asked_to_stop:
             return
-        self._count_restart(process)
-        if process == self._admin:
+        self._count_restart(ended[0])
+        if self._admin is None or not processes.is_alive(self._admin):
             log.warning("the admin has ended, and all actors with it; starting anew")
             self._end_everything()
             self._start_system()
@@ -191,7 +197,7 @@ class Guardian:
             log.warning("the supervisor has ended; starting another")
             try:
                 self._start_supervisor()
-            except (GuardianError, OSError, NoSystemError):
+            except (GuardianError, OSError, ActorSystemException):
                 log.exception("no supervisor could be started; starting anew")
                 self._end_everything()
                 self._start_system()
@@ -270,7 +276,7 @@ class Guardian:
         """Nothing of this system may outlive it: the admin takes all others with it, and orphans come here."""
         self._known_scheduler = None
         for descriptor in list(self._watched):
-            os.close(descriptor)
+            corrections.close_kept(descriptor)
             del self._watched[descriptor]
         for _ in range(100):
             left = processes.children()
@@ -295,7 +301,7 @@ def serve(settings: Settings, *, lifeline: int | None = None, announce: int | No
         nonlocal announce
         if announce is not None:
             os.write(announce, line.encode() + b"\n")
-            os.close(announce)
+            corrections.close_kept(announce)
             announce = None
 
     if announce is not None:

@@ -43,6 +43,7 @@ from .messages import (
 log = logging.getLogger("bellringer.host")
 
 LOOK_EVERY = timedelta(milliseconds=250)
+WELCOME_WITHIN = timedelta(seconds=1)
 BLOCKED_AFTER_US = 500_000
 BREAK_OFF_FOR_US = 2_000_000
 CLOSE_WITHIN_S = 1.0
@@ -152,6 +153,7 @@ class HandlerActor(Actor):
     def _join(self) -> None:
         if self._host is not None and self._scheduler is not None:
             self.send(self._scheduler, self._host.joined())
+            self.wakeupAfter(WELCOME_WITHIN, WELCOME_WITHIN)
 
     # Running
 
@@ -181,8 +183,12 @@ class HandlerActor(Actor):
             self._asked_beat = self._loop.ask_for_a_beat()
             self.wakeupAfter(LOOK_EVERY)
 
-    def receive_wakeup(self, _message: WakeupMessage, _sender: Any) -> None:
+    def receive_wakeup(self, message: WakeupMessage, _sender: Any) -> None:
         """While something runs: does the loop move, does the scheduler know, can this process go on?"""
+        if message.payload == WELCOME_WITHIN:
+            if self._host is not None and self._host.scheduler is None:
+                self._join()
+            return
         self._looking = False
         host, loop = self._host, self._loop
         if host is None or loop is None:

@@ -44,6 +44,7 @@ class RunningHost:
         self._places = places
         self._handlers = handlers
         self._received = 0
+        self._joining = 0
         self._holding: dict[int, RunOrder] = {}
         self._unsettled: dict[int, RunResult] = {}
         self._told: set[int] = set()
@@ -67,6 +68,8 @@ class RunningHost:
         self._collect()
         self._told = set(self._unsettled)
         self._received = 0
+        self._joining += 1
+        self.scheduler = None
         return HostJoined(
             host=self.host,
             kind=self._kind,
@@ -76,12 +79,13 @@ class RunningHost:
             holding=tuple(self._holding),
             results=tuple(self._unsettled.values()),
             wants_events=self.wants_events,
+            joining=self._joining,
         )
 
     def take(self, batch: RunBatch, now: int) -> None:
         """Start what a batch orders, and forget what it settles. The same batch again starts nothing."""
-        if batch.welcome is not None:
-            self.scheduler = batch.welcome
+        if batch.joining == self._joining:
+            self.scheduler = batch.scheduler
         for token in batch.settled:
             self._unsettled.pop(token, None)
             self._told.discard(token)
@@ -89,8 +93,8 @@ class RunningHost:
             # A closure is not begun anew elsewhere, so one whose claim was lost may as well finish.
             held = [self._holding[token] for token in batch.dropped if token in self._holding]
             self.runner.interrupt([order.token for order in held if not order.handler.startswith(PREFIX)])
-        if not batch.orders and not batch.events:
-            return
+        if batch.joining != self._joining or not (batch.orders or batch.events):
+            return  # orders from before the latest offer have been given to others meanwhile
         if batch.orders and batch.number <= self._received:
             return
         self._received = batch.number

@@ -44,6 +44,7 @@ class HostLoop:
         asyncio.set_event_loop(loop)
         loop.call_soon(started.set)
         loop.run_forever()
+        loop.close()
 
     # From the messages' thread
 

@@ -1,15 +1,20 @@
 """A system started by a bot: a guardian as its child, which ends when the bot does."""
 
+import logging
 import os
+import select
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
 
-from .clock import SYSTEM_CLOCK
+from . import processes
+from .clock import SYSTEM_CLOCK, sleep
 from .folder import NotRunningError, PrivateFolder
 from .guardian import GuardianError
 from .messages import Settings
+
+log = logging.getLogger("bellringer.hosting")
 
 START_WITHIN_S = 30.0
 PAUSE_US = 500_000
@@ -26,6 +31,7 @@ class Hosting:
         self._lifeline: int | None = None
         self._stopped = False
         self._tried_at = 0
+        self._keeper: threading.Thread | None = None
         os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
@@ -40,6 +46,28 @@ class Hosting:
         with self._mutex:
             if not self._is_running():
                 self._start()
+            if self._keeper is None:
+                self._keeper = threading.Thread(target=self._keep, name="bellringer-standby", daemon=True)
+                self._keeper.start()
+
+    def _keep(self) -> None:
+        """Stand by: when the guardian that serves the database ends, whoever's child it was, start another."""
+        while not self._stopped:
+            try:
+                guardian = processes.open_pidfd(self._folder.read_way().guardian)
+            except NotRunningError:
+                guardian = None
+            if guardian is not None:
+                try:
+                    select.select([guardian], [], [])
+                finally:
+                    os.close(guardian)
+            try:
+                self.ensure()
+            except GuardianError as error:
+                log.warning("standing by, and could not start a scheduler: %s", error)
+            if not self._stopped:
+                sleep(PAUSE_US / 5e6)
 
     def ensure(self) -> None:
         """Called when nobody answers. Quiet about what is still starting, or tried a moment ago."""

@@ -31,7 +31,8 @@ class Host:
     settled: list[int] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
     events: deque[Event] = field(default_factory=lambda: deque(maxlen=EVENTS_KEPT))
-    welcome: str | None = None
+    joining: int = 0
+    to_welcome: bool = True
 
     @property
     def free(self) -> int:

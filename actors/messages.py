@@ -25,6 +25,7 @@ from ..storage.values import (
     SessionRow,
 )
 from .clock import Clock
+from .processes import Kernel
 
 M = TypeVar("M")
 
@@ -203,9 +204,12 @@ Reply = Scheduled | Cancelled | Accepted | JobsListed | HistoryListed | Sessions
 
 @message
 class ReplyBatch:
+    """`process` is the scheduler's: a client that waits for its next answer need not wait longer than it lives."""
+
     client: str
     number: int
     replies: tuple[Reply, ...]
+    process: str = ""
 
 
 # Between the scheduler and the hosts
@@ -213,7 +217,11 @@ class ReplyBatch:
 
 @message
 class HostJoined:
-    """A host offers its places, and tells what it still holds: after a restart, that is what was running."""
+    """A host offers its places, and tells what it still holds: after a restart, that is what was running.
+
+    From here on it takes nothing but what answers this very message: an order that a scheduler sent before it ended
+    may still be on its way, and would run beside the one that the next scheduler gives.
+    """
 
     host: str
     kind: str
@@ -223,6 +231,8 @@ class HostJoined:
     holding: tuple[int, ...] = ()
     results: tuple[RunResult, ...] = ()
     wants_events: bool = False
+    joining: int = 0
+    """Counts the host's offers. What was ordered before the latest one, and had not come, is void."""
 
 
 @message
@@ -266,15 +276,16 @@ class Event:
 class RunBatch:
     """Start these at once. `settled` are the tokens whose results are durable, to be forgotten.
 
-    `welcome` answers a `HostJoined`, and names the process of the scheduler.
+    `joining` is the number of the latest `HostJoined` that the scheduler, whose process is `scheduler`, has seen.
     """
 
+    scheduler: str
     number: int
     orders: tuple[RunOrder, ...] = ()
     settled: tuple[int, ...] = ()
     dropped: tuple[int, ...] = ()
     events: tuple[Event, ...] = ()
-    welcome: str | None = None
+    joining: int = 0
 
 
 @message
@@ -318,6 +329,7 @@ class Supervise:
     settings: Settings
     clock: Clock | None = None
     store: Store | None = None
+    kernel: Kernel | None = None
     environment: Environment | None = None
 
 
@@ -325,7 +337,7 @@ class Supervise:
 class OpenDatabase:
     """`supervisor` is the process without which the scheduler ends.
 
-    `clock` and `store` are given where all actors live in one process, as in tests.
+    `clock`, `store` and `kernel` are given where all actors live in one process, as in tests.
     """
 
     settings: Settings
@@ -333,6 +345,7 @@ class OpenDatabase:
     supervisor: str
     clock: Clock | None = None
     store: Store | None = None
+    kernel: Kernel | None = None
 
 
 @message

@@ -185,6 +185,7 @@ def _failed(
     outcome: Outcome = Outcome.FAILED,
     crashes: int = 0,
 ) -> Settlement:
+    asked = result.verdict in ("park", "retry")
     next_due_at = row.next_due_at
     if row.rule is not None and rules.rests(row.rule):
         next_due_at = now + rules.interval_us(row.rule)
@@ -198,6 +199,8 @@ def _failed(
         next_due_at,
         crashes=crashes if next_due_at is not None else 0,
         reason=reason,
+        session_set=result.session_set if asked else None,
+        session_remove=result.session_remove if asked else (),
         scheduled=result.scheduled,
         cancelled=result.cancelled,
     )

@@ -5,10 +5,19 @@ import os
 import select
 import signal
 from pathlib import Path
+from typing import Protocol
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NAME = 15
+
+
+class Kernel(Protocol):
+    """Who tells which processes live. This module does; where all actors share one process, somebody else must."""
+
+    def is_alive(self, process: str) -> bool: ...
+
+    def open_pidfd(self, process: str) -> int | None: ...
 
 
 def _prctl(option: int, argument: int | bytes) -> None:

@@ -8,6 +8,7 @@ import logging
 import os
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -65,6 +66,7 @@ class Scheduler(Actor):
     def __init__(self) -> None:
         super().__init__()
         self._clock: Clock = SYSTEM_CLOCK
+        self._kernel: processes.Kernel = processes
         self._opened: OpenDatabase | None = None
         self._lock: DatabaseLock | None = None
         self._supervisor: Any = None
@@ -112,6 +114,7 @@ class Scheduler(Actor):
             self.send(sender, DatabaseOpened(process=self._process))
             return
         self._clock = message.clock or SYSTEM_CLOCK
+        self._kernel = message.kernel or processes
         settings = message.settings
         try:
             durable = message.store or self._open_store(message)
@@ -136,9 +139,7 @@ class Scheduler(Actor):
         if message.supervisor:
             self._watch(message.supervisor)
         for row in durable.claimed():
-            self._dispatch.durable.orphans[row.token] = row
-            if row.chat_id is not None:
-                self._dispatch.busy_lanes.add(row.chat_id)
+            self._dispatch.inherit(row)
         self._release_orphans(now)
         for lane in list(self._dispatch.durable.long_lanes):
             if lane not in self._dispatch.busy_lanes:
@@ -156,6 +157,7 @@ class Scheduler(Actor):
         processes.name_this("bell-scheduler")
         self._lock = DatabaseLock(folder.database, settings.name)
         try:
+            folder.write_scheduler(self._process)
             return open_store(folder.database)
         except BaseException:
             self._lock.release()
@@ -167,7 +169,7 @@ class Scheduler(Actor):
         now = self._clock.wall()
         reply = self._desk.answer(batch, now)
         if reply is not None:
-            self.send(sender, reply)
+            self.send(sender, replace(reply, process=self._process))
         earliest = self._desk.earliest
         if earliest is not None:
             if earliest <= now:
@@ -217,7 +219,7 @@ class Scheduler(Actor):
             places=message.places,
             heard_at=self._clock.monotonic(),
             wants_events=message.wants_events,
-            welcome=self._process,
+            joining=message.joining,
         )
         if known is not None:
             host.running = known.running
@@ -227,11 +229,11 @@ class Scheduler(Actor):
         for result in message.results:
             self._dispatch.take_result(host, result)
         held = set(message.holding) | {result.token for result in message.results}
-        for row in [row for row in self._dispatch.durable.orphans.values() if row.host == host.host]:
+        for row in [row for row in self._dispatch.orphans.values() if row.host == host.host]:
             if row.token in held:
-                self._dispatch.adopt(host, row)
+                self._dispatch.confirm(host, row.token)
             else:
-                self._dispatch.release_orphan(row, now, "was not running when the scheduler asked", crashed=False)
+                self._dispatch.lose(row.token, now)
         for token in [token for token in host.running if token not in held]:
             self._dispatch.lose(token, now)
         for token in message.holding:
@@ -276,7 +278,7 @@ class Scheduler(Actor):
     def _watch(self, process: str) -> None:
         if not process or process in self._watched.values():
             return
-        descriptor = processes.open_pidfd(process)
+        descriptor = self._kernel.open_pidfd(process)
         if descriptor is not None:
             self._watched[descriptor] = process
 
@@ -288,9 +290,9 @@ class Scheduler(Actor):
 
     def _release_orphans(self, now: int) -> None:
         """Claims of an earlier scheduler: at once where the host is gone, and after the lease where it is silent."""
-        for row in list(self._dispatch.durable.orphans.values()):
+        for row in list(self._dispatch.orphans.values()):
             process = row.host.rpartition("/")[0]
-            if not process or not processes.is_alive(process):
+            if not process or not self._kernel.is_alive(process):
                 self._dispatch.release_orphan(row, now, "its host has ended", crashed=True)
             elif now - self._started_at > LEASE_US:
                 self._dispatch.release_orphan(row, now, "its host has not answered for the lease", crashed=False)
@@ -314,7 +316,7 @@ class Scheduler(Actor):
         now = self._clock.wall()
         self.send(sender, Ticked())
         self._end_silent_hosts()
-        if self._dispatch.durable.orphans:
+        if self._dispatch.orphans:
             self._release_orphans(now)
         self._go_on(now)
         if self._trimming or abs(now - self._swept_at) >= SWEEP_EVERY_US:
@@ -384,22 +386,23 @@ class Scheduler(Actor):
         for host in self._dispatch.hosts:
             given = orders.get(host.host, ())
             news = host.events if host.ready else ()
-            if not (given or host.settled or host.dropped or host.welcome or news):
+            if not (given or host.settled or host.dropped or host.to_welcome or news):
                 continue
             if given or news:
                 host.batch += 1
                 host.ready = False
             batch = RunBatch(
+                scheduler=self._process,
                 number=host.batch,
                 orders=tuple(given),
                 settled=tuple(host.settled),
                 dropped=tuple(host.dropped),
                 events=tuple(news),
-                welcome=host.welcome,
+                joining=host.joining,
             )
             host.settled.clear()
             host.dropped.clear()
-            host.welcome = None
+            host.to_welcome = False
             if news:
                 host.events.clear()
             self.send(host.address, batch)
@@ -419,7 +422,7 @@ class Scheduler(Actor):
         assert self._stopping is not None
         sender, until = self._stopping
         dispatch = self._dispatch
-        if (dispatch.running or dispatch.durable.orphans) and self._clock.monotonic() < until + 1_000_000:
+        if dispatch.running and self._clock.monotonic() < until + 1_000_000:
             return False
         interrupted = dispatch.interrupt_all(now, "interrupted: the system was stopped")
         if interrupted:

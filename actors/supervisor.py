@@ -33,9 +33,10 @@ from .scheduler import Scheduler
 
 log = logging.getLogger("bellringer.supervisor")
 
-FIRST_PAUSE_US = 50_000
-LONGEST_PAUSE_US = 2_000_000
-ANSWER_WITHIN = timedelta(seconds=1)
+FIRST_PAUSE_US = 20_000
+LONGEST_PAUSE_US = 500_000
+AGAIN_WITHIN_US = 2_000_000
+ANSWER_WITHIN = timedelta(milliseconds=150)
 
 
 @dataclass(slots=True)
@@ -114,6 +115,7 @@ class Supervisor(Actor):
                 supervisor="" if order.clock else processes.identity(),
                 clock=order.clock,
                 store=order.store,
+                kernel=order.kernel,
             )
         else:
             child.address = self.createActor(self._handler_actor())
@@ -191,13 +193,13 @@ class Supervisor(Actor):
                 f"{reason}, and {settings.restarts} restarts within {settings.restarts_within_s:g} s did not help"
             )
             return
-        recent = sum(1 for at in self._restarts if at > now - 5_000_000)
+        recent = sum(1 for at in self._restarts if at > now - AGAIN_WITHIN_US)
         self._restarts.append(now)
         self._restarted += 1
         if recent < 2:
             self._make(child)
         else:
-            pause = min(FIRST_PAUSE_US << (recent - 2), LONGEST_PAUSE_US)
+            pause = min(FIRST_PAUSE_US << min(recent - 2, 10), LONGEST_PAUSE_US)
             child.tries += 1
             self.wakeupAfter(timedelta(microseconds=pause), ("make", child.number, child.tries))
 

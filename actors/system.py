@@ -58,6 +58,11 @@ def ask(
     return answer
 
 
+def tell(base: Any, address: ActorAddress, message: object) -> Any:
+    """Begin to send from a context; its `listen` does the rest. The result's `failed` says that nobody was there."""
+    return base._tx_to_actor(address, message)
+
+
 def listen(base: Any, timeout_s: float, clock: Callable[[], int]) -> object:
     """The next message to a context; None after the timeout, or at once when a watched descriptor is readable."""
     from thespian.system import isInternalActorSystemMessage

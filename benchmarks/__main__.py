@@ -5,10 +5,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import profiling, report, resting, running, scheduling
+from . import due, profiling, report, resting, scheduling
 from .measuring import Benchmark, Figure, Line, Plan, line
 
-ALL = (*scheduling.BENCHMARKS, *running.BENCHMARKS, *resting.BENCHMARKS)
+ALL = (*scheduling.BENCHMARKS, *due.BENCHMARKS, *resting.BENCHMARKS)
 BY_NAME = {benchmark.name: benchmark for benchmark in ALL}
 
 

@@ -41,7 +41,9 @@ def _watched(system: System) -> Iterator[None]:
     targets = {"scheduler": system.scheduler, "client": os.getpid()}
     targets |= {f"handler actor {place}": pid for place, pid in enumerate(system.hosts[:1], start=1)}
     with tempfile.TemporaryDirectory() as folder:
-        recorders = {name: _record(pid, Path(folder, f"{place}.txt")) for place, (name, pid) in enumerate(targets.items())}
+        recorders = {
+            name: _record(pid, Path(folder, f"{place}.txt")) for place, (name, pid) in enumerate(targets.items())
+        }
         try:
             yield
         finally:
@@ -75,7 +77,10 @@ def _print(name: str, path: Path) -> None:
     total = itself.total() or 1
     print(f"\n{name}: {total / RATE:.2f} s busy\n  itself  with what it calls")
     busiest = {frame for frame, _ in within.most_common(SHOWN * 2)} | {frame for frame, _ in itself.most_common(SHOWN)}
+    outermost = 0.97 * max(within.values(), default=0)
     for frame in sorted(busiest, key=lambda frame: (-within[frame], -itself[frame])):
+        if within[frame] >= outermost and not itself[frame]:
+            continue  # how the process came to run at all
         print(f"  {itself[frame] / total:6.1%}  {within[frame] / total:6.1%}  {frame}")
 
 

@@ -70,6 +70,18 @@ class Raw:
             self._run("COMMIT")
         return len(numbers) / (time.perf_counter() - began)
 
+    def claim_times(self, numbers: range, pause_s: float) -> list[float]:
+        """Milliseconds for the commit of one claim, as often as `pause_s` says."""
+        times = []
+        for number in numbers:
+            began = time.perf_counter()
+            self._run("BEGIN IMMEDIATE")
+            self._run(_CLAIM, (number, number, number, number))
+            self._run("COMMIT")
+            times.append((time.perf_counter() - began) * 1e3)
+            time.sleep(pause_s)
+        return times
+
     def cancel(self, numbers: range) -> float:
         """Jobs a second, each found by its id and in a commit of its own."""
         began = time.perf_counter()

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -65,9 +66,8 @@ def running(database: Path, **options: Unpack[StartOptions]) -> Iterator[System]
         yield system
 
 
-def spec(number: int, *, due_at: int = FAR, chat_id: int | None = None) -> JobSpec:
-    chat = number if chat_id is None else chat_id
-    return JobSpec(f"job:{number}", "noop", due_at + number, PAYLOAD, chat_id=chat, user_id=chat)
+def spec(number: int, due_at: int) -> JobSpec:
+    return JobSpec(f"job:{number}", "noop", due_at, PAYLOAD, chat_id=number, user_id=number)
 
 
 def add(database: Path, specs: Iterator[JobSpec]) -> None:
@@ -92,7 +92,7 @@ def filled(database: Path, count: int) -> Path:
         building = kept.with_suffix(".building")
         for ending in ("", "-wal", "-shm"):
             Path(f"{building}{ending}").unlink(missing_ok=True)
-        add(building, (spec(number) for number in range(count)))
+        add(building, (spec(number, FAR + number) for number in range(count)))
         building.rename(kept)
     shutil.copyfile(kept, database)
     return database
@@ -105,13 +105,7 @@ def _structure() -> str:
         open_store(path).close()
         with closing(sqlite3.connect(path)) as database:
             layout = database.execute("SELECT group_concat(sql) FROM (SELECT sql FROM sqlite_master ORDER BY name)")
-            return f"{hash_of(layout.fetchone()[0]):08x}"
-
-
-def hash_of(text: str) -> int:
-    import zlib
-
-    return zlib.crc32(text.encode())
+            return f"{zlib.crc32(layout.fetchone()[0].encode()):08x}"
 
 
 @contextmanager

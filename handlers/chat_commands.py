@@ -157,11 +157,11 @@ class Chat:
         job = self._scheduler.get(reminders.job_id(self._chat_id, int(rest))) if len(rest) <= 18 else None
         if job is None or job.is_finished or not self._scheduler.cancel(job.id).cancelled:
             return f"There is no reminder {rest[:18]}. /list shows those that there are."
-        return f"Cancelled: {_text_of(job)}"
+        return f"Cancelled: {_shown(_text_of(job))}"
 
     def _snooze(self, rest: str, now: int) -> str:
-        text = self._session().get(reminders.LAST)
-        if not isinstance(text, str):
+        text = self._last_rung()
+        if text is None:
             return "Nothing has rung yet that could be snoozed."
         at, more = phrases.read_when(rest or "10m", now, self._zone)
         if more:
@@ -215,6 +215,12 @@ class Chat:
                 return
             after = page[-1].id
 
+    def _last_rung(self) -> str | None:
+        # One that is ringing is not noted in the session yet. Asked in this order, neither answer can miss it.
+        ringing = [job for _, job in self._reminders() if job.status == "claimed"]
+        last = _text_of(ringing[-1]) if ringing else self._session().get(reminders.LAST)
+        return last if isinstance(last, str) else None
+
     def _session(self) -> Mapping[str, object]:
         sessions = self._scheduler.sessions(chat_id=self._chat_id)
         return next((stored.data for stored in sessions if stored.user_id == self._user_id), {})
@@ -224,8 +230,8 @@ class Chat:
     def _line(self, number: int, job: Reminder, now: int) -> str:
         again = f", every {phrases.tell_duration(door.interval_us(job.every, 'every'))}" if job.every else ""
         if job.status == "parked":
-            return f"{number:>3}  set aside ({job.why}): {_text_of(job)}"
-        return f"{number:>3}  {self._when(door.instant(job.due_at, 'due_at'), now)}{again}: {_text_of(job)}"
+            return f"{number:>3}  set aside ({job.why}): {_shown(_text_of(job))}"
+        return f"{number:>3}  {self._when(door.instant(job.due_at, 'due_at'), now)}{again}: {_shown(_text_of(job))}"
 
     def _when(self, at: int, now: int) -> str:
         return f"{phrases.tell_instant(at, now, self._zone)} (in {phrases.tell_duration(at - now)})"
@@ -241,7 +247,7 @@ def _fitting(text: str) -> str:
 
 def _text_of(job: Reminder) -> str:
     text = job.payload.get("text") if isinstance(job.payload, dict) else None
-    return _shown(str(text))
+    return str(text)
 
 
 def _shown(text: str) -> str:

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Final, NoReturn
@@ -42,6 +43,8 @@ class Connection:
         self._depth = 0
         self._doomed: BaseException | None = None
         self._block = _Block(self)
+        self._file = _file(path)
+        _open.add(self)
 
     def check_owner(self) -> None:
         if threading.get_ident() != self._thread or os.getpid() != self._pid:
@@ -95,6 +98,7 @@ class Connection:
 
     def close(self) -> None:
         self.check_owner()
+        _open.discard(self)
         try:
             if self._raw.in_transaction:
                 self._raw.rollback()
@@ -199,6 +203,31 @@ def damaged(path: str, what: str) -> StorageCorruptError:
         f"`.dump` of the sqlite3 command. To begin with an empty database instead, move {path}, {path}-wal and "
         f"{path}-shm away."
     )
+
+
+def is_open_here(path: str) -> bool:
+    """Whether this process has the file open already.
+
+    Then nobody may open and close it past SQLite: POSIX would drop the locks of every connection of this process.
+    Raises `WrongOwnerError` in a child that was forked while the file was open: SQLite believes there that it still
+    holds the parent's locks, and the parent, which knows nothing of the child, could delete the log under it.
+    """
+    file = _file(path)
+    owners = {known._pid for known in list(_open) if known._file == file}
+    if owners - {os.getpid()}:
+        raise WrongOwnerError(
+            f"{path} was open when process {owners.pop()} forked this one, so this one can't open it: close the store "
+            f"before the fork, or start the process anew (spawn)"
+        )
+    return bool(owners)
+
+
+def _file(path: str) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+_open: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 
 
 def _nothing() -> None:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from peewee import DatabaseError, SqliteDatabase
 
 from . import migrations
-from .connection import Connection, damaged, storage_error
+from .connection import Connection, damaged, is_open_here, storage_error
 from .errors import StorageError, StorageReadOnlyError
 
 _MAGIC: Final = b"SQLite format 3\x00"
@@ -120,6 +120,8 @@ def _refuse_orphaned_log(path: str) -> None:
 
 def refuse_unsound_file(path: str) -> None:
     """Raises for a file that is no healthy database at first sight. Nothing of SQLite has opened it yet."""
+    if os.path.exists(path) and is_open_here(path):
+        return
     try:
         with open(path, "rb") as file:
             magic = file.read(16)

@@ -10,8 +10,8 @@ from . import pages, records
 from .options import (
     DONE,
     REFUSED,
-    ChatType,
     Common,
+    chat_id,
     common_options,
     footer,
     not_found,
@@ -26,7 +26,7 @@ from .tables import Screen
 LATEST = 5
 
 chat_option = click.option(
-    "--chat", metavar="ID", type=ChatType(), help="Only of this chat; text:ID for a text that looks like a number."
+    "--chat", metavar="ID", callback=chat_id, help="Only of this chat; text:ID for a text that looks like a number."
 )
 limit_option = click.option("--limit", metavar="N", default=100, show_default=True, type=click.IntRange(1, 1_000_000))
 
@@ -58,7 +58,7 @@ def pending(common: Common, chat: ChatId | None, status: str | None, limit: int,
     return DONE
 
 
-@click.command()
+@click.command(short_help="Show everything about one job.")
 @click.argument("job_id", metavar="ID")
 @offline_option
 @common_options
@@ -70,6 +70,7 @@ def show(common: Common, job_id: str) -> int:
         job = source.get(job_id)
         if job is None:
             raise not_found(job_id)
+        ahead = source.pending(job.chat_id, "claimed", 1, None) if job.chat_id is not None else []
         latest = source.history(job_id, None, None, LATEST, None)
         failed = source.history(job_id, None, Outcome.FAILED, 1, None)
     at = moment(now())
@@ -79,11 +80,15 @@ def show(common: Common, job_id: str) -> int:
         "occurrences": [records.occurrence(occurrence) for occurrence in latest],
         "latest_failure": records.occurrence(failure) if failure is not None else None,
     }
-    tell(common, [*pages.job(job, latest, failure, at, Screen.of_output()), *footer(common)], record)
+    tell(
+        common,
+        [*pages.job(job, ahead[0].id if ahead else None, latest, failure, at, Screen.of_output()), *footer(common)],
+        record,
+    )
     return DONE
 
 
-@click.command()
+@click.command(short_help="List what became of each occurrence.")
 @click.argument("job_id", metavar="[ID]", required=False)
 @chat_option
 @click.option("--outcome", type=click.Choice([outcome.value for outcome in Outcome]))

@@ -6,8 +6,8 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NoReturn, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeVar
 
 import click
 
@@ -31,15 +31,19 @@ Function = TypeVar("Function", bound=Callable[..., object])
 class Common:
     """What was said before or after the command's name; what comes later stands."""
 
-    database: str = DEFAULT_DATABASE
+    database: str = field(default_factory=lambda: os.environ.get("BELLRINGER_DATABASE") or DEFAULT_DATABASE)
     name: str | None = None
     json: bool = False
     timeout: float = TIMEOUT_S
     offline: bool = False
 
 
-class NothingThereError(BellringerError):
-    """No scheduler runs, or there is not even a database."""
+class NoSchedulerError(BellringerError):
+    """No scheduler runs."""
+
+
+class NoDatabaseError(NoSchedulerError):
+    """No scheduler runs, and there is not even a database."""
 
 
 class NotFoundError(BellringerError):
@@ -47,7 +51,10 @@ class NotFoundError(BellringerError):
 
 
 class CommandLine(click.Group):
-    """The group of all commands. Calling it ends the process: 0 done, 1 refused or not found, 2 usage, 3 not running."""
+    """The group of all commands. Calling it ends the process, with 0 done, 1 refused, 2 usage or 3 not running."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
     def main(
         self,
@@ -78,7 +85,7 @@ class CommandLine(click.Group):
             sys.exit(INTERRUPTED)
         except BellringerError as error:
             _tell_error(code_of(error), str(error), as_json)
-            sys.exit(NOT_RUNNING if isinstance(error, (NothingThereError, SchedulerUnavailableError)) else REFUSED)
+            sys.exit(NOT_RUNNING if isinstance(error, (NoSchedulerError, SchedulerUnavailableError)) else REFUSED)
         except Exception as error:  # noqa: BLE001  the border to the person, who is told no traceback unasked
             if os.environ.get(TRACEBACK):
                 traceback.print_exc()
@@ -99,25 +106,13 @@ class CommandLine(click.Group):
 
 def common_options(function: Function) -> Function:
     """`--database`, `--name`, `--json` and `--timeout`, kept in the context's `Common`."""
-    kept = {"expose_value": False, "callback": _keep}
+    seconds = click.FloatRange(0.01, 3_600)
     for option in (
-        click.option(
-            "--timeout",
-            metavar="SECONDS",
-            type=click.FloatRange(0.01, 3_600),
-            help="How long to wait for an answer; 10 without it.",
-            **kept,
-        ),
-        click.option(
-            "--json",
-            is_flag=True,
-            default=None,
-            help="Print JSON: instants in RFC 3339 UTC, durations in seconds.",
-            **kept,
-        ),
-        click.option("--name", metavar="NAME", help="The scheduler's name; another one is refused.", **kept),
-        click.option(
-            "--database", metavar="FILE", help="The database; bot.db, or BELLRINGER_DATABASE, without it.", **kept
+        _kept("--timeout", "How long to wait for an answer; 10 without it.", metavar="SECONDS", kind=seconds),
+        _kept("--json", "Print JSON: instants in RFC 3339 UTC, durations in seconds."),
+        _kept("--name", "The scheduler's name; another one is refused.", metavar="NAME", kind=click.STRING),
+        _kept(
+            "--database", "The database; BELLRINGER_DATABASE or bot.db without it.", metavar="FILE", kind=click.STRING
         ),
     ):
         function = option(function)
@@ -125,31 +120,34 @@ def common_options(function: Function) -> Function:
 
 
 def offline_option(function: Function) -> Function:
+    return _kept("--offline", "Use the file itself, not the scheduler.")(function)
+
+
+def _kept(
+    name: str, text: str, *, metavar: str | None = None, kind: "click.ParamType[Any] | None" = None
+) -> Callable[[Function], Function]:
+    """An option whose value goes to the context's `Common`; a flag where it has no kind."""
     return click.option(
-        "--offline",
-        is_flag=True,
+        name,
+        metavar=metavar,
+        type=kind,
+        help=text,
+        is_flag=kind is None,
         default=None,
-        help="Use the file itself, not the scheduler.",
         expose_value=False,
         callback=_keep,
-    )(function)
+    )
 
 
-class ChatType(click.ParamType[ChatId]):
+def chat_id(context: click.Context, parameter: click.Parameter, value: str | None) -> ChatId | None:
     """`42` and `-100` are numbers; anything else, and whatever follows `text:`, is text."""
-
-    name = "chat"
-
-    def convert(self, value: str | ChatId, param: click.Parameter | None, ctx: click.Context | None) -> ChatId:
-        chat: ChatId = value
-        if isinstance(value, str):
-            number = re.fullmatch(r"-?[0-9]{1,40}", value)
-            chat = int(value) if number else value.removeprefix("text:")
-        try:
-            door.chat_key(chat, "the chat")
-        except InvalidJobError as error:
-            self.fail(safe(str(error)), param, ctx)
-        return chat
+    if value is None:
+        return None
+    number = re.fullmatch(r"-?[0-9]{1,40}", value)
+    try:
+        return door.chat_key(int(value) if number else value.removeprefix("text:"), "the chat")
+    except InvalidJobError as error:
+        raise click.BadParameter(safe(str(error)), context, parameter) from None
 
 
 def code_of(error: BellringerError) -> str:
@@ -162,6 +160,8 @@ def code_of(error: BellringerError) -> str:
 
 def _keep(context: click.Context, parameter: click.Parameter, value: object) -> None:
     common = context.ensure_object(Common)
+    if value == "":
+        raise click.BadParameter("must not be empty", context, parameter)
     if value is not None and parameter.name is not None:
         setattr(common, parameter.name, value)
 

@@ -3,43 +3,53 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+
+from pendulum import DateTime
 
 from ..actors.views import Health, Job, Json, Occurrence, StoredSession
 from ..storage.values import ChatId, Counts
 from . import records
-from .phrases import counted, from_now, local, safe, safe_lines, span
+from .phrases import counted, from_now, local, local_column, safe, safe_lines, span
 from .tables import Column, Screen, listing, table
 
 STATE_COLOURS = {
-    **{"claimed": "green", "waiting": "yellow", "parked": "red"},
-    **{"done": "green", "failed": "red", "skipped": "yellow", "interrupted": "magenta"},
+    "claimed": "green",
+    "waiting": "yellow",
+    "parked": "red",
+    "done": "green",
+    "failed": "red",
+    "skipped": "yellow",
+    "interrupted": "magenta",
 }
+AT_ONCE = timedelta(seconds=1)
 STATES = ("scheduled", "waiting", "claimed", "parked")
 
 
-def pending(jobs: Sequence[Job], now: datetime, screen: Screen) -> list[str]:
+def pending(jobs: Sequence[Job], now: DateTime, screen: Screen) -> list[str]:
     if not jobs:
         return ["No job is pending."]
+    title, due = local_column("DUE", [job.due_at for job in jobs])
     columns = (
-        Column("ID", least=10),
+        Column("ID", least=16),
         Column("HANDLER", least=7),
-        Column("CHAT", least=6, optional=True),
-        Column("DUE"),
-        Column("IN", optional=True),
+        Column("CHAT", least=7, leave_out=1),
+        Column(title),
+        Column("IN", leave_out=2),
         Column("STATE", colours=STATE_COLOURS),
     )
+    running = {job.chat_id: job.id for job in jobs if job.status == "claimed" and job.chat_id is not None}
     rows = [
         (
             job.id,
             job.handler,
             chat(job.chat_id),
-            local(job.due_at),
+            due_at,
             from_now(job.due_at, now),
             records.state(job),
-            why(job, now) or "",
+            why(job, now, running.get(job.chat_id)) or "",
         )
-        for job in jobs
+        for job, due_at in zip(jobs, due, strict=True)
     ]
     return table(columns, rows, screen, note="WHY")
 
@@ -50,25 +60,37 @@ def pending_count(jobs: Sequence[Job]) -> str:
     return f"{counted(len(jobs), 'job')}: {told}"
 
 
-def why(job: Job, now: datetime) -> str | None:
-    """Why a job is not simply scheduled."""
+def why(job: Job, now: DateTime, ahead: str | None = None) -> str | None:
+    """Why a job is not simply scheduled for later. `ahead` is the id of the job that runs for the same chat."""
     if job.status == "claimed" and job.claimed_at is not None:
-        return f"running on {job.host} for {span(now - job.claimed_at)}, attempt {job.attempts}"
-    if job.status == "scheduled" and job.waiting_for is None and job.attempts:
-        again = job.next_attempt_at or job.due_at
-        return f"attempt {job.attempts + 1} {from_now(again, now)}" + (f", after: {job.why}" if job.why else "")
-    return job.why
+        process = (job.host or "").partition("-")[0]
+        return f"running for {span(now - job.claimed_at)} in process {process}, attempt {job.attempts}"
+    if job.waiting_for is not None and job.why is not None:
+        return job.why.removeprefix("waiting: ")
+    if job.status != "scheduled":
+        return job.why
+    next_at = job.next_attempt_at or job.due_at
+    if job.attempts and next_at > now:
+        return f"attempt {job.attempts + 1} {from_now(next_at, now)}" + (f", after: {job.why}" if job.why else "")
+    if now - next_at < AT_ONCE:
+        return job.why
+    return f"{ahead!r} runs first, for the same chat" if ahead is not None else "starts when a host has room for it"
 
 
 def job(
-    shown: Job, latest: Sequence[Occurrence], failure: Occurrence | None, now: datetime, screen: Screen
+    shown: Job,
+    ahead: str | None,
+    latest: Sequence[Occurrence],
+    failure: Occurrence | None,
+    now: DateTime,
+    screen: Screen,
 ) -> list[str]:
     attempt_at = shown.next_attempt_at
     lines = listing(
         [
             ("job", shown.id),
             ("state", records.state(shown)),
-            ("why", why(shown, now)),
+            ("why", why(shown, now, ahead)),
             ("handler", shown.handler),
             ("due", _moment(shown.due_at, now)),
             ("next attempt", _moment(attempt_at, now) if attempt_at not in (None, shown.due_at) else None),
@@ -76,7 +98,7 @@ def job(
             ("chat", _key(shown.chat_id)),
             ("user", _key(shown.user_id)),
             ("thread", _key(shown.thread_id)),
-            ("attempts", None if shown.is_finished else f"{shown.attempts} so far"),
+            ("attempts", None if shown.is_finished else str(shown.attempts)),
             ("delivery", shown.delivery.replace("_", " ") or None),
             ("payload", None if shown.is_finished else _json(shown.payload)),
         ],
@@ -93,25 +115,26 @@ def job(
 def history(occurrences: Sequence[Occurrence], screen: Screen, *, of_one_job: bool = False) -> list[str]:
     if not occurrences:
         return ["Nothing is recorded."]
+    title, due = local_column("DUE", [told.due_at for told in occurrences])
     columns = [
         Column("OUTCOME", colours=STATE_COLOURS),
-        Column("JOB", least=10),
-        Column("DUE"),
+        Column("JOB", least=16),
+        Column(title),
         Column("LATE", right=True),
-        Column("TOOK", right=True, optional=True),
-        Column("TRIES", right=True, optional=True),
+        Column("TOOK", right=True, leave_out=2),
+        Column("TRIES", right=True, leave_out=1),
     ]
     rows = [
         [
             told.outcome + (f" ×{told.times:,}" if told.times > 1 else ""),
             told.job_id,
-            local(told.due_at),
+            due_at,
             span(told.late_by) if told.late_by else "",
             "" if told.started_at is None else span(told.finished_at - told.started_at),
             str(told.attempts),
             told.reason or "",
         ]
-        for told in occurrences
+        for told, due_at in zip(occurrences, due, strict=True)
     ]
     if of_one_job:
         del columns[1]
@@ -120,13 +143,13 @@ def history(occurrences: Sequence[Occurrence], screen: Screen, *, of_one_job: bo
     return table(columns, rows, screen, note="REASON")
 
 
-def sessions(found: Sequence[StoredSession], now: datetime, screen: Screen) -> list[str]:
+def sessions(found: Sequence[StoredSession], now: DateTime, screen: Screen) -> list[str]:
     if not found:
         return ["No session is stored."]
     columns = (
         Column("CHAT", least=6),
         Column("USER", least=6),
-        Column("CHANGED", optional=True),
+        Column("CHANGED", leave_out=1),
         Column("DATA", least=20),
     )
     rows = [
@@ -135,7 +158,7 @@ def sessions(found: Sequence[StoredSession], now: datetime, screen: Screen) -> l
     return table(columns, rows, screen)
 
 
-def health(told: Health, now: datetime, screen: Screen) -> list[str]:
+def health(told: Health, now: DateTime, screen: Screen) -> list[str]:
     ok = told.storage == "ok"
     status = screen.painted("ok" if ok else "blocked: nothing can be stored", "green" if ok else "red")
     lines = [
@@ -150,7 +173,7 @@ def health(told: Health, now: datetime, screen: Screen) -> list[str]:
                 ("next", _moment(told.next_attempt_at, now) if told.next_attempt_at else "nothing is scheduled"),
                 ("running", f"for {span(now - told.started_at)}, as process {told.process.partition('-')[0]}"),
                 ("restarts", f"{told.restarts:,}"),
-                ("refused", counted(told.frames_refused, "frame") if told.frames_refused else None),
+                ("foreign", f"{counted(told.frames_refused, 'frame')} refused" if told.frames_refused else None),
                 ("version", told.version),
             ],
             screen,
@@ -160,15 +183,13 @@ def health(told: Health, now: datetime, screen: Screen) -> list[str]:
     if not told.hosts:
         return [*lines, "No host is there: due jobs wait until a bot attaches, or handler actors import handlers."]
     columns = (
-        Column("HOST", least=12),
-        Column("KIND", optional=True),
+        Column("HOST"),
         Column("PROCESS", right=True),
         Column("RUNNING", right=True),
         Column("HANDLERS", least=16),
     )
     rows = [
         (
-            host.host,
             host.kind,
             host.process.partition("-")[0],
             f"{host.running} of {host.places}",
@@ -180,7 +201,7 @@ def health(told: Health, now: datetime, screen: Screen) -> list[str]:
 
 
 def file_counts(
-    database: str, counts: Counts, next_attempt_at: datetime | None, now: datetime, screen: Screen
+    database: str, counts: Counts, next_attempt_at: datetime | None, now: DateTime, screen: Screen
 ) -> list[str]:
     return listing(
         [
@@ -204,7 +225,7 @@ def _key(key: ChatId | None) -> str | None:
     return None if key is None else str(key)
 
 
-def _moment(at: datetime | None, now: datetime) -> str | None:
+def _moment(at: datetime | None, now: DateTime) -> str | None:
     return None if at is None else f"{local(at)} ({from_now(at, now)})"
 
 

@@ -3,12 +3,12 @@
 import re
 import shlex
 import unicodedata
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 _JOINERS = "\u200d\ufe0f"
 _PLAIN = re.compile(r"[\x20-\x7e]*")
-_MICROSECOND = timedelta(microseconds=1)
 
 
 def safe(text: str) -> str:
@@ -54,11 +54,16 @@ def clipped(text: str, room: int) -> str:
 
 def local(at: datetime) -> str:
     """Local time with its zone; UTC for the instants at the ends of the calendar that have no local time."""
-    try:
-        told = datetime.fromtimestamp(int(at.timestamp()), UTC).astimezone()
-    except (OverflowError, ValueError):
-        told = at
-    return f"{told:%Y-%m-%d %H:%M:%S} {told.tzname()}"
+    return " ".join(_local(at))
+
+
+def local_column(title: str, instants: Sequence[datetime]) -> tuple[str, list[str]]:
+    """The title and the cells of a column of instants: the zone stands in the title where all have the same."""
+    told = [_local(at) for at in instants]
+    zones = {zone for _, zone in told}
+    if len(zones) == 1:
+        return f"{title} ({zones.pop()})", [time for time, _ in told]
+    return title, [" ".join(parts) for parts in told]
 
 
 def rfc3339(at: datetime | None) -> str | None:
@@ -69,37 +74,49 @@ def rfc3339(at: datetime | None) -> str | None:
 
 def span(duration: timedelta) -> str:
     """A duration in its two largest units."""
-    us = abs(duration // _MICROSECOND)
+    us = abs(round(duration.total_seconds() * 1_000_000))
     if us < 1_000:
         return f"{us} µs" if us else "0 ms"
     if us < 1_000_000:
         return f"{us // 1_000} ms"
-    seconds = us / 1_000_000
-    if us < 60_000_000:
-        return f"{seconds:.1f} s" if us < 10_000_000 and us % 1_000_000 else f"{int(seconds)} s"
-    left = us // 1_000_000
-    parts = []
-    for size, unit in _UNITS:
-        count, left = divmod(left, size)
-        if count or parts:
-            parts.append(f"{count} {unit}" if count else "")
-        if len(parts) == 2:
-            break
-    return " ".join(part for part in parts if part)
+    if us < 10_000_000 and us % 1_000_000:
+        return f"{us / 1_000_000:.1f} s"
+    return _in_units(us // 1_000_000)
 
 
 def from_now(at: datetime, now: datetime) -> str:
-    """`in 3 h 10 min`, `5 min ago`, or `now` where it is less than a second."""
-    distance = at - now
-    if abs(distance) < timedelta(seconds=1):
+    """`in 3 h 10 min`, `in 12 d`, `5 min ago`, or `now` where it is less than a second."""
+    seconds = (at - now).total_seconds()
+    if abs(seconds) < 1:
         return "now"
-    told = span(timedelta(seconds=round(abs(distance).total_seconds())))
-    return f"in {told}" if distance > timedelta() else f"{told} ago"
+    told = _in_units(round(abs(seconds)), enough=10)
+    return f"in {told}" if seconds > 0 else f"{told} ago"
 
 
 def counted(count: int, thing: str) -> str:
     plural = thing[:-1] + "ies" if thing.endswith("y") else thing + "s"
     return f"{count:,} {thing if count == 1 else plural}"
+
+
+def _local(at: datetime) -> tuple[str, str]:
+    try:
+        told = datetime.fromtimestamp(int(at.timestamp()), UTC).astimezone()
+    except (OverflowError, ValueError):
+        told = at
+    return f"{told:%Y-%m-%d %H:%M:%S}", told.tzname() or "UTC"
+
+
+def _in_units(seconds: int, enough: int | None = None) -> str:
+    """The largest unit, and the one below it unless there is `enough` of the largest."""
+    for place, (size, unit) in enumerate(_UNITS):
+        count, left = divmod(seconds, size)
+        if count or size == 1:
+            told = f"{count:,} {unit}"
+            if place + 1 == len(_UNITS) or (enough is not None and count >= enough):
+                return told
+            smaller, below = _UNITS[place + 1]
+            return f"{told} {left // smaller} {below}" if left // smaller else told
+    raise AssertionError("the last unit is always large enough")
 
 
 def _steers(letter: str) -> bool:

@@ -3,6 +3,8 @@
 import json
 from datetime import datetime, timedelta
 
+from pendulum import DateTime
+
 from ..actors.views import Health, Job, Json, Occurrence, StoredSession
 from ..storage.values import Counts
 from .phrases import rfc3339
@@ -20,7 +22,7 @@ def state(job: Job) -> str:
     return "waiting" if job.waiting_for is not None else job.status
 
 
-def job(job: Job, now: datetime) -> Record:
+def job(job: Job, now: DateTime) -> Record:
     return {
         "id": job.id,
         "handler": job.handler,
@@ -76,7 +78,7 @@ def session(session: StoredSession) -> Record:
     }
 
 
-def health(health: Health, now: datetime) -> Record:
+def health(health: Health, now: DateTime) -> Record:
     return {
         "status": health.status,
         "name": health.name,

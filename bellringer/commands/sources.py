@@ -16,7 +16,7 @@ from ..storage.lock import DatabaseLock
 from ..storage.reading import open_for_reading
 from ..storage.sqlite_store import open_store
 from ..storage.values import ChatId
-from .options import Common, NothingThereError
+from .options import Common, NoDatabaseError, NoSchedulerError
 from .phrases import shell_word
 
 PAGE = 1_000
@@ -86,14 +86,14 @@ class File:
 
 @contextmanager
 def running(common: Common) -> Iterator[SchedulerHandle]:
-    """A handle on the scheduler. Raises `NothingThereError` at once where none runs."""
+    """A handle on the scheduler. Raises `NoSchedulerError` at once where none runs."""
     folder = PrivateFolder(common.database)
     try:
         folder.read_way()
     except NotRunningError:
         _refuse_foreign(folder)
         require_database(common)
-        raise NothingThereError(
+        raise NoSchedulerError(
             f"no scheduler runs on {common.database}: start one with `bellringer serve --database "
             f"{shell_word(common.database)}`, or use the file itself with --offline"
         ) from None
@@ -132,7 +132,7 @@ def changing_file(common: Common) -> Iterator[Store]:
         pass
     else:
         raise DatabaseInUseError(
-            f"the scheduler {way.name!r} runs on {common.database}, and only it may change the file: leave out --offline"
+            f"the scheduler {way.name!r} runs on {common.database}, and only it changes the file: leave out --offline"
         )
     with DatabaseLock(common.database):
         store = open_store(common.database)
@@ -144,7 +144,7 @@ def changing_file(common: Common) -> Iterator[Store]:
 
 def require_database(common: Common) -> None:
     if not Path(common.database).exists():
-        raise NothingThereError(
+        raise NoDatabaseError(
             f"there is no database {common.database}, and no scheduler runs on it: name another with --database, or "
             f"start a new one with `bellringer serve --database {shell_word(common.database)}`"
         )

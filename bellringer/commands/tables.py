@@ -14,6 +14,7 @@ GAP = 2
 NOTE_INDENT = 4
 NOTE_LINES = 3
 NOTE_ROOM = 24
+LAST_RESORT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,13 @@ class Screen:
 class Column:
     """`least` is the width below which it is not cut; without it, it is never cut. `colours` are by the cell's text.
 
-    An `optional` one is left out where the screen is too narrow for all.
+    Where the screen is too narrow for all, those with a place in `leave_out` are left out in that order.
     """
 
     title: str
     least: int | None = None
     right: bool = False
-    optional: bool = False
+    leave_out: int | None = None
     colours: Mapping[str, str] | None = None
 
 
@@ -59,13 +60,8 @@ def table(
     shown = [[safe(cell) for cell in row] for row in rows]
     notes = [row.pop() for row in shown] if note is not None else []
     columns = list(columns)
-    while screen.width is not None and _least(columns, shown) > screen.width:
-        place = next((place for place in reversed(range(len(columns))) if columns[place].optional), None)
-        if place is None:
-            break
-        del columns[place]
-        for row in shown:
-            del row[place]
+    if screen.width is not None:
+        _leave_out(columns, shown, screen.width)
     if note is not None and any(notes):
         needed = max(map(cells, notes))
         taken = sum(_widths(columns, shown)) + GAP * len(columns)
@@ -78,19 +74,34 @@ def table(
     for place, row in enumerate(shown):
         lines.append(_line(row, columns, widths, screen))
         if notes and notes[place]:
-            lines += [screen.painted(line, dim=True) for line in _wrapped(notes[place], screen.width or 80)]
+            lines += [screen.painted(line, dim=True) for line in _note(notes[place], screen.width or 80)]
     return lines
 
 
 def listing(pairs: Sequence[tuple[str, str | None]], screen: Screen) -> list[str]:
     """Names and values, one pair a line; those without a value are left out."""
     told = [(name, safe(value)) for name, value in pairs if value is not None]
-    width = max((cells(name) for name, _ in told), default=0)
-    return [f"{screen.painted(name.ljust(width), bold=True)}{' ' * GAP}{value}" for name, value in told]
+    indent = max((cells(name) for name, _ in told), default=0) + GAP
+    lines: list[str] = []
+    for name, value in told:
+        first, *others = _wrapped(value, screen.width - indent) if screen.width is not None else [value]
+        lines.append(screen.painted(name.ljust(indent), bold=True) + first)
+        lines += [" " * indent + line for line in others]
+    return lines
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
     return [max([cells(column.title), *(cells(row[place]) for row in rows)]) for place, column in enumerate(columns)]
+
+
+def _leave_out(columns: list[Column], rows: list[list[str]], room: int) -> None:
+    while _least(columns, rows) > room:
+        places = [place for place, column in enumerate(columns) if column.leave_out is not None]
+        if not places:
+            break
+        gone = min(places, key=lambda place: columns[place].leave_out or 0)
+        for row in (columns, *rows):
+            del row[gone]
 
 
 def _least(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
@@ -105,15 +116,18 @@ def _fitted(columns: Sequence[Column], widths: list[int], room: int | None) -> l
     """Take from whichever is widest, until the line fits or nothing more can be taken."""
     if room is None:
         return widths
-    while sum(widths) + GAP * (len(widths) - 1) > room:
-        can_shrink = [
-            place
-            for place, column in enumerate(columns)
-            if column.least is not None and widths[place] > max(column.least, cells(column.title))
-        ]
-        if not can_shrink:
-            break
-        widths[max(can_shrink, key=widths.__getitem__)] -= 1
+    least = [width if column.least is None else column.least for column, width in zip(columns, widths, strict=True)]
+    last_resort = [min(LAST_RESORT, width) for width in least]
+    for limits in (least, last_resort):
+        while sum(widths) + GAP * (len(widths) - 1) > room:
+            places = [
+                place
+                for place, column in enumerate(columns)
+                if column.least is not None and widths[place] > limits[place]
+            ]
+            if not places:
+                break
+            widths[max(places, key=widths.__getitem__)] -= 1
     return widths
 
 
@@ -127,17 +141,24 @@ def _line(row: Sequence[str], columns: Sequence[Column], widths: Sequence[int], 
     return (" " * GAP).join(parts).rstrip()
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def _note(text: str, width: int) -> list[str]:
     room = max(10, width - NOTE_INDENT)
-    lines: list[str] = []
-    line = ""
-    for word in text.split(" "):
-        if line and cells(line) + 1 + cells(word) > room:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    lines.append(line)
+    lines = _wrapped(text, room)
     if len(lines) > NOTE_LINES:
         lines = [*lines[: NOTE_LINES - 1], " ".join(lines[NOTE_LINES - 1 :])]
     return [" " * NOTE_INDENT + clipped(line, room) for line in lines]
+
+
+def _wrapped(text: str, room: int) -> list[str]:
+    """Lines broken at spaces; a word that is too long for a line stays whole."""
+    lines: list[str] = []
+    line: str | None = None
+    for word in text.split(" "):
+        if line is None:
+            line = word
+        elif cells(line) + 1 + cells(word) > room:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}"
+    return [*lines, line or ""]

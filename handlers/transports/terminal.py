@@ -1,6 +1,7 @@
 """A person at a terminal, or a pipe, as the chat: lines in, messages out."""
 
 import importlib
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,6 +17,8 @@ class Terminal(ConsoleTransport):
 
     def __init__(self) -> None:
         super().__init__()
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            sys.stdin.reconfigure(errors="replace")
         self.is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
         self._typing = False
 

@@ -16,9 +16,10 @@ PATIENCE_S = 20.0
 class BotProcess:
     """A running bot. Leaving the block ends its input, and waits until it has stopped."""
 
-    def __init__(self, database: Path, *arguments: str, **environment: str) -> None:
+    def __init__(self, database: Path, *, named: bool = True, **environment: str) -> None:
+        """`named`: the database is told as an argument."""
         self.process = subprocess.Popen(
-            [sys.executable, str(BOT), *(arguments or ("--database", str(database)))],
+            [sys.executable, str(BOT), *(("--database", str(database)) if named else ())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

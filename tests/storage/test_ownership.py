@@ -1,6 +1,8 @@
 """Who may use a store, and who may own a database."""
 
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +11,15 @@ import pytest
 
 from bellringer.storage.errors import DatabaseInUseError, StorageReadOnlyError, WrongOwnerError
 from bellringer.storage.lock import DatabaseLock, lock_path
+from bellringer.storage.reading import open_for_reading
 from bellringer.storage.sqlite_store import SqliteStore, open_store
 from tests.contract.steps import T, job, put
 from tests.storage.children import KILLED, in_child, killed_child
+
+ANOTHER_WRITER = """
+import sqlite3, sys
+sqlite3.connect(sys.argv[1], isolation_level=None, timeout=0).execute("BEGIN IMMEDIATE")
+"""
 
 USES: list[Callable[[SqliteStore], object]] = [
     lambda store: store.jobs(),
@@ -47,16 +55,32 @@ def test_b75_a_store_used_after_a_fork_says_so(store: SqliteStore, use: Callable
     put(store, job())
 
 
-def test_b75_a_forked_child_can_open_a_store_of_its_own(store: SqliteStore, path: Path) -> None:
+def test_b75_a_child_that_was_forked_while_the_file_was_open_can_not_open_it(store: SqliteStore, path: Path) -> None:
+    assert "before the fork" in in_child(lambda: refusal(lambda: open_store(path)))
+    put(store, job())
+
+
+def test_b75_a_child_that_was_forked_after_the_store_was_closed_can_open_it(path: Path) -> None:
+    open_store(path).close()
+
     def child() -> int:
         own = open_store(path)
-        put(own, job("child"))
+        (seq,) = put(own, job("child"))
         own.close()
-        return 1
+        return seq
 
-    in_child(child)
+    assert in_child(child) == 1
 
-    assert [row.id for row in store.jobs()] == ["child"]
+
+def test_b75_a_second_look_from_the_same_process_gives_no_lock_away(store: SqliteStore, path: Path) -> None:
+    with store.transaction():
+        put(store, job())
+        open_store(path).close()
+        open_for_reading(path).close()
+        # A forked child would share what SQLite knows of this process's locks.
+        writer = [sys.executable, "-c", ANOTHER_WRITER, str(path)]
+        told = subprocess.run(writer, capture_output=True, text=True, check=False)
+    assert "database is locked" in told.stderr
 
 
 def test_b35_a_second_owner_is_refused_and_told_who_the_first_is(path: Path) -> None:

@@ -1,0 +1,376 @@
+"""What a drive drives: the real supervisor and scheduler over a real store, hosts, and the clock of them all."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import TypeVar
+
+from thespian.actors import ActorAddress
+
+from ..actors.errors import SchedulerUnavailableError
+from ..actors.messages import (
+    Event,
+    MeetScheduler,
+    Reply,
+    ReplyBatch,
+    Request,
+    RequestBatch,
+    Settings,
+    StateTold,
+    StopClaiming,
+    Stopped,
+    Supervise,
+    Tick,
+)
+from ..actors.names import SCHEDULER
+from ..actors.scheduler import LONGEST_ARM_US
+from ..actors.synchronous import Leave, Report, SynchronousSystem, Thaw, host_actor, supervisor
+from ..handlers.registry import Registry
+from ..storage.values import Cursor
+from .clock import ManualClock
+from .hosts import DriveHost
+from .registries import FactoriesOnTop, RegistryOnTop
+from .store import DriveStore, SchedulerCrash
+from .transport import DriveTransport
+
+T = TypeVar("T")
+BEAT_US = 1_000_000
+LAST_SEQ = 2**63 - 1
+ROUNDS_AT_ONE_INSTANT = 100_000
+
+
+class World:
+    """Everything of a drive but its public methods. `settle` lets happen what can happen at this instant."""
+
+    def __init__(self, clock: ManualClock, store: DriveStore, settings: Settings, *, hosts: int, places: int) -> None:
+        self.clock = clock
+        self.store = store
+        self.settings = settings
+        self.registry = RegistryOnTop()
+        self.factories = FactoriesOnTop()
+        self.transport = DriveTransport(clock)
+        self.hosts: list[DriveHost] = []
+        self.events: list[Event] = []
+        self.rejoined: Callable[[DriveHost], None] = _nothing
+        self.ticking = True
+        self.system: SynchronousSystem
+        self.supervisor: ActorAddress
+        self._wanted_hosts = hosts
+        self._places = places
+        self._names = count(1)
+        self._numbers = count(1)
+        self._watched: dict[int, str] = {}
+        self._told: list[object] = []
+        self._met: ActorAddress | None = None
+        self._unwelcome: set[DriveHost] = set()
+        self._settling = False
+        self._held = False
+        self.running = False
+
+    # Beginning and ending
+
+    def start(self) -> None:
+        self.running = True
+        self.system = SynchronousSystem(self.clock)
+        self._met = None
+        kind = supervisor(self._make_handler_actor, self._end_process)
+        self.supervisor = self.system.createActor(kind)
+        self.system.post(
+            self.supervisor,
+            Supervise(settings=self.settings, clock=self.clock, store=self.store.as_store(), kernel=self),
+        )
+        for host in self.hosts:
+            self._seat(host)
+        self.settle()
+
+    def crash(self) -> None:
+        """Kill every process at once."""
+        for host in self.hosts:
+            host.dispose()
+        self._end()
+
+    def stop(self, grace_us: int) -> int:
+        """End in good order, as a guardian does; the number of runs that were interrupted."""
+        message = StopClaiming(grace_us=grace_us)
+        self.system.post(self.supervisor, message)
+        scheduler = self.system.find(SCHEDULER)
+        interrupted = 0
+        if scheduler is not None:
+            self.system.post(scheduler, message)
+            self.settle()
+            until = self.clock.monotonic() + grace_us + 2_000_000
+            while (stopped := self._last(Stopped)) is None and self.clock.monotonic() < until:
+                self.pass_time(min(BEAT_US, until - self.clock.monotonic()))
+            interrupted = stopped.interrupted if stopped is not None else 0
+        for host in self.hosts:
+            host.dispose()
+        self._end()
+        return interrupted
+
+    def _end(self) -> None:
+        self.running = False
+        self.hosts.clear()
+        self._unwelcome.clear()
+        self._told.clear()
+        self._close_watched()
+        self.store.reopen()
+
+    def dispose(self) -> None:
+        for host in self.hosts:
+            host.dispose()
+        self._close_watched()
+        self.store.dispose()
+
+    # The kernel, as far as the scheduler asks it
+
+    def is_alive(self, process: str) -> bool:
+        return any(host.process == process and host.alive for host in self.hosts)
+
+    def open_pidfd(self, process: str) -> int | None:
+        if not self.is_alive(process):
+            return None
+        descriptor = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._watched[descriptor] = process
+        return descriptor
+
+    def _close_watched(self, process: str | None = None) -> None:
+        for descriptor, watched in list(self._watched.items()):
+            if process is None or watched == process:
+                del self._watched[descriptor]
+                os.close(descriptor)
+
+    # Hosts
+
+    def add_host(
+        self, registry: Registry, *, places: int, kind: str = "attached", listening: bool = False, name: str = "bot"
+    ) -> DriveHost:
+        host = DriveHost(
+            f"{name}{next(self._names)}",
+            clock=self.clock,
+            registry=registry,
+            factories=self.factories,
+            transport=self.transport,
+            places=places,
+            kind=kind,
+            on_event=self.events.append if listening else None,
+        )
+        host.runner.held = self._held
+        self.hosts.append(host)
+        if kind == "attached" and self.running:
+            self._seat(host)
+        return host
+
+    def _make_handler_actor(self) -> DriveHost:
+        return self.add_host(self.registry, places=self._places, kind="handler actor", name="handlers")
+
+    def _seat(self, host: DriveHost) -> None:
+        host.address = self.system.createActor(host_actor(lambda: host))
+        self.introduce(host)
+
+    def introduce(self, host: DriveHost) -> None:
+        """Have an attached host offer its places to the scheduler that there is."""
+        self._unwelcome.add(host)
+        if self._met is not None and host.address is not None:
+            self.system.post(host.address, MeetScheduler(scheduler=self._met))
+
+    def crash_host(self, host: DriveHost) -> None:
+        """Kill a host's process. The kernel tells the scheduler, and the supervisor if it is a handler actor."""
+        process, address = host.process, host.address
+        host.dispose()
+        self.hosts.remove(host)
+        self._unwelcome.discard(host)
+        scheduler = self.system.find(SCHEDULER)
+        descriptors = [descriptor for descriptor, watched in self._watched.items() if watched == process]
+        for descriptor in descriptors:
+            del self._watched[descriptor]
+        if scheduler is not None:
+            self.system.tell_of_ends(scheduler, descriptors)
+        if address is not None:
+            self.system.kill(address)
+
+    def _end_process(self, process: str) -> None:
+        for host in [host for host in self.hosts if host.process == process]:
+            self.crash_host(host)
+
+    def leave(self, host: DriveHost) -> None:
+        assert host.address is not None
+        self.system.post(host.address, Leave())
+        self.settle()
+        self.crash_host(host)
+
+    def thaw(self, host: DriveHost) -> None:
+        host.frozen = False
+        if host.address is not None:
+            self.system.post(host.address, Thaw())
+
+    def hold(self, *, held: bool) -> None:
+        self._held = held
+        for host in self.hosts:
+            host.runner.held = held
+
+    # One instant
+
+    def settle(self) -> None:
+        """Deliver, run and report until nothing more happens without time passing."""
+        if self._settling or not self.running:
+            return
+        with self._alone():
+            for _ in range(ROUNDS_AT_ONE_INSTANT):
+                self._deliver()
+                self._meet_new_scheduler()
+                reported = False
+                for host in [host for host in self.hosts if host.moves]:
+                    if host.step() and host.moves and host.address is not None:
+                        self.system.post(host.address, Report())
+                        reported = True
+                self._greet_welcome()
+                if not reported and self.system.is_idle:
+                    return
+            raise AssertionError("the drive does not come to rest at this instant")
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        self._settling = True
+        try:
+            yield
+        finally:
+            self._settling = False
+
+    def _deliver(self) -> None:
+        try:
+            self._told += self.system.run()
+        except SchedulerCrash:
+            self.kill_scheduler()
+            self._told += self.system.run()
+
+    def kill_scheduler(self) -> None:
+        scheduler = self.system.find(SCHEDULER)
+        if scheduler is not None:
+            self._close_watched()
+            self.store.reopen()
+            self.system.kill(scheduler)
+
+    def _meet_new_scheduler(self) -> None:
+        scheduler = self.system.find(SCHEDULER)
+        if scheduler is not None and scheduler != self._met:
+            self._met = scheduler
+            for host in self.hosts:
+                if host.kind == "attached":
+                    self.introduce(host)
+            self._deliver()
+
+    def _greet_welcome(self) -> None:
+        for host in [host for host in self._unwelcome if host.running.scheduler is not None]:
+            self._unwelcome.discard(host)
+            self.rejoined(host)
+
+    def tick(self) -> None:
+        """The guardian's heartbeat."""
+        for host in list(self._unwelcome):
+            if host.alive and self._met is not None and host.address is not None:
+                self.system.post(host.address, MeetScheduler(scheduler=self._met))
+        scheduler = self.system.find(SCHEDULER) if self.running else None
+        if scheduler is not None:
+            self.system.post(scheduler, Tick())
+        self.settle()
+        self._told.clear()
+
+    # Time
+
+    def pass_time(self, passing_us: int) -> None:
+        """Let time pass, and let happen on the way what then happens, each at its own instant."""
+        self.settle()
+        until = self.clock.monotonic() + passing_us
+        while self.running:
+            now = self.clock.monotonic()
+            busy = self._is_busy()
+            beat = now + BEAT_US if busy else None
+            at = min((at for at in (*self._coming(busy=busy), beat) if at is not None and at > now), default=until)
+            if at >= until:
+                break
+            self._move(at - now)
+            if at == beat:
+                self._beat()
+        self._move(until - self.clock.monotonic())
+        if self.running and self.ticking:
+            self.tick()
+
+    def _move(self, passing_us: int) -> None:
+        self.clock.pass_us(passing_us)
+        self.settle()
+
+    def _beat(self) -> None:
+        for host in self.hosts:
+            if host.moves and host.owes_a_sign and host.address is not None:
+                self.system.post(host.address, Report())
+        if self.ticking:
+            self.tick()
+        self.settle()
+
+    def _is_busy(self) -> bool:
+        if any(not host.running.idle or host.frozen for host in self.hosts) or self._unwelcome:
+            return True
+        return bool(self.store.inner.jobs(status="claimed", limit=1))
+
+    def _coming(self, *, busy: bool) -> Iterator[int | None]:
+        """When something happens next: superfluous instants do no harm."""
+        now, wall = self.clock.monotonic(), self.clock.wall()
+        attempt = self.store.inner.next_attempt_at(Cursor(wall, LAST_SEQ))
+        yield None if attempt is None else attempt - wall + now
+        for waiting in self.system.wakeups:
+            # One that only looks whether there is anything to do can be left out when there is not.
+            if busy or waiting.duration_us != LONGEST_ARM_US:
+                yield waiting.at
+        for host in self.hosts:
+            if host.moves:
+                yield host.loop.next_timer_at
+
+    # Asking
+
+    def ask(self, request: Request, timeout_us: int) -> Reply:
+        """One reply, repeated after a crash of the scheduler as a client does."""
+        batch = RequestBatch(client="drive", number=next(self._numbers), requests=(request,))
+        until = self.clock.monotonic() + timeout_us
+        while self.running:
+            scheduler = self.system.find(SCHEDULER)
+            if scheduler is not None:
+                self.system.post(scheduler, batch)
+                self._deliver()
+                reply = self._reply(batch.number)
+                if reply is not None:
+                    self.settle()
+                    return reply
+            if self.system.find(SCHEDULER) is None:
+                left = until - self.clock.monotonic()
+                if left <= 0 or self._settling:
+                    break
+                self.pass_time(min(50_000, left))
+            elif self.system.find(SCHEDULER) == scheduler:
+                break
+        raise SchedulerUnavailableError("the scheduler does not answer: it was stopped, or its supervisor has given up")
+
+    def _reply(self, number: int) -> Reply | None:
+        for told in self._told:
+            if isinstance(told, ReplyBatch) and told.number == number:
+                self._told.remove(told)
+                return told.replies[0]
+        return None
+
+    def _last(self, kind: type[T]) -> T | None:
+        return next((told for told in reversed(self._told) if isinstance(told, kind)), None)
+
+    def state(self) -> StateTold:
+        """What the supervisor tells the guardian."""
+        from ..actors.messages import GetState
+
+        self._told.clear()
+        self.system.post(self.supervisor, GetState())
+        self._deliver()
+        told = self._last(StateTold)
+        assert told is not None
+        return told
+
+
+def _nothing(_host: DriveHost) -> None:
+    pass

@@ -1,0 +1,118 @@
+"""Options, exit codes and errors, the same for every command."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.command_line.calling import Calling, call, run
+
+COMMANDS = (
+    *(["pending"], ["show", "a"], ["history"], ["cancel", "a"], ["run-now", "a"], ["redrive", "a"]),
+    *(["health"], ["sessions"]),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_without_a_scheduler_the_code_is_3_and_the_sentence_helps(bellringer: Calling, command: list[str]) -> None:
+    told = bellringer(*command)
+
+    assert (told.code, told.out, told.err.count("\n")) == (3, "", 1)
+    assert told.err.startswith(f"bellringer: no scheduler runs on {bellringer.database}: start one with")
+    assert "--offline" in told.err
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, ["check"]])
+@pytest.mark.parametrize("offline", [False, True])
+def test_a_database_that_is_not_there_is_not_made(tmp_path: Path, command: list[str], offline: bool) -> None:
+    flags = ["--offline"] if offline and command != ["check"] else []
+    told = Calling(tmp_path / "new.db")(*command, *flags, "--json")
+
+    assert (told.code, told.out, told.error["code"]) == (3, "", "no_database")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_may_stand_before_and_after_the_command(database: Path) -> None:
+    before = call("--database", str(database), "--json", "check")
+    after = call("check", "--database", str(database), "--json")
+
+    assert before.json == after.json == {"faults": []}
+
+
+def test_what_is_said_later_stands(database: Path) -> None:
+    assert call("--database", "nowhere.db", "check", "--database", str(database)).code == 0
+
+
+def test_the_environment_names_the_database(database: Path) -> None:
+    environment = {"BELLRINGER_DATABASE": str(database)}
+
+    assert call("check", environment=environment).code == 0
+    assert call("check", "--database", "nowhere.db", environment=environment).code == 3
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["show"],
+        ["cancel"],
+        ["redrive"],
+        ["redrive", "a", "--all-parked"],
+        ["pending", "--status", "lost"],
+        ["pending", "--limit", "0"],
+        ["pending", "--chat", "9" * 30],
+        ["pending", "--timeout", "0"],
+        ["pending", "--database", ""],
+        ["serve", "--places", "0"],
+    ],
+)
+def test_a_mistake_in_the_command_is_code_2(arguments: list[str]) -> None:
+    told = call(*arguments, "--json")
+
+    assert (told.code, told.out, told.error["code"]) == (2, "", "usage")
+
+
+def test_an_id_after_two_dashes_may_look_like_an_option(bellringer: Calling) -> None:
+    told = bellringer("show", "--offline", "--", "--json")
+
+    assert (told.code, told.err) == (
+        1,
+        "bellringer: job '--json' is not there: see `bellringer pending` and `bellringer history`\n",
+    )
+
+
+def test_b59_an_id_that_steers_a_terminal_is_told_escaped(bellringer: Calling) -> None:
+    told = bellringer("cancel", "--offline", "a\x1b[2J\nb")
+
+    assert told.err == "bellringer: job a\\x1b[2J\\nb is not there\n"
+
+
+def test_b59_an_id_that_can_not_be_one_is_refused(bellringer: Calling) -> None:
+    told = bellringer("show", "--offline", "--json", "x" * 600)
+
+    assert (told.code, told.error["code"]) == (1, "invalid_job")
+
+
+def test_what_nobody_expected_is_told_without_a_traceback() -> None:
+    told = call("--database", "a\0b", "health")
+
+    assert told.code == 1
+    assert told.err.startswith("bellringer: failed unexpectedly: ValueError:")
+    assert "Traceback" not in told.err
+
+
+def test_a_reader_that_goes_away_is_no_error(database: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as output:
+        told = run("pending", "--offline", folder=database.parent, output=output)
+
+    assert (told.code, told.err) == (0, "")
+
+
+def test_no_command_changes_how_help_is_given() -> None:
+    told = call("--help")
+
+    assert told.code == 0
+    for command in (*(command[0] for command in COMMANDS), "serve", "check"):
+        assert f"  {command} " in told.out
