@@ -97,7 +97,7 @@ def _sign_frames() -> None:
             fits = self._size >= 0 if self._size is not None else self._buf.isdigit() or not self._buf
         except ValueError:
             fits = False
-        if not fits or self._size is None and len(self._buf) > LENGTH_DIGITS:
+        if not fits or (self._size is None and len(self._buf) > LENGTH_DIGITS):
             KEYS.refuse("what is no frame")
 
     streamBuffer.ReceiveBuffer.addMore = add_frame
@@ -298,6 +298,8 @@ def _end_with_the_parent() -> None:
     start_admin = multiprocCommon.startAdmin
 
     def start(*args: Any, **kwargs: Any) -> None:
+        # A signal would write its number into whatever has the descriptor by then: into the middle of a frame.
+        signal.set_wakeup_fd(-1)
         # What the starter has open would stay open for as long as any actor lives, its locks and its terminal too.
         for descriptor in _kept_from_actors:
             os.close(descriptor)

@@ -177,7 +177,7 @@ class Exchange:
             if left_s <= 0:
                 if refused is not None:
                     return refused
-                raise self._too_late() from reason
+                raise reason or self._too_late()
             try:
                 replies = self._try(batch, min(wait_s, left_s))
             except SchedulerUnavailableError as error:
@@ -187,6 +187,7 @@ class Exchange:
                 sleep(min(PAUSE_S, left_s))
                 continue
             if replies is None:
+                reason = None
                 waited_s = left_s - (until - SYSTEM_CLOCK.monotonic()) / 1e6
                 if waited_s >= wait_s:
                     wait_s = min(wait_s * 2, LONGEST_WAIT_S)

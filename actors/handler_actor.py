@@ -31,6 +31,7 @@ from .host import RunningHost
 from .host_loop import HostLoop
 from .messages import (
     HandlersLoaded,
+    HostBlocked,
     JoinAgain,
     LoadHandlers,
     LoadingFailed,
@@ -44,7 +45,8 @@ log = logging.getLogger("bellringer.host")
 
 LOOK_EVERY = timedelta(milliseconds=250)
 WELCOME_WITHIN = timedelta(seconds=1)
-BLOCKED_AFTER_US = 500_000
+BLOCKED_AFTER_US = 300_000
+REPLACED_AFTER_US = 750_000
 BREAK_OFF_FOR_US = 2_000_000
 CLOSE_WITHIN_S = 1.0
 _really_exit = os._exit
@@ -57,6 +59,9 @@ class HandlerExitError(BaseException):
 class HandlerBlockedError(BaseException):
     """Raised inside a handler that has blocked its host's loop past its time limit."""
 
+    def __init__(self) -> None:
+        super().__init__("time limit: the handler blocked the event loop; await, or make it a plain def")
+
 
 class HandlerActor(Actor):
     """Send it `LoadHandlers`, then `MeetScheduler`, again whenever the scheduler is a new one."""
@@ -66,6 +71,7 @@ class HandlerActor(Actor):
         self._host: RunningHost | None = None
         self._loop: HostLoop | None = None
         self._scheduler: Any = None
+        self._supervisor: Any = None
         self._settings: Settings | None = None
         self._pipe: tuple[int, int] | None = None
         self._looking = False
@@ -101,7 +107,9 @@ class HandlerActor(Actor):
         if self._host is not None:
             self.send(sender, HandlersLoaded(number=message.number, process=process, handlers=default_registry.names()))
             return
+        self._supervisor = sender
         logs.write_to(PrivateFolder(settings.database).log_file, settings.log_level)
+        processes.die_of_faults()
         processes.name_this(f"bell-handlers-{message.number}")
         try:
             load(settings.handlers)
@@ -216,6 +224,9 @@ class HandlerActor(Actor):
         if host.give_back(now) or (host.open and now - self._blocked_since > BLOCKED_AFTER_US):
             host.open = False
             self._report()
+        if not self._leaving and now - self._blocked_since > REPLACED_AFTER_US:
+            self._leaving = True
+            self.send(self._supervisor, HostBlocked(process=host.process))
         token = loop.current_token()
         limit = host.running[token].time_limit_us if token in host.running else 60_000_000
         if now - self._blocked_since < limit:
@@ -227,7 +238,7 @@ class HandlerActor(Actor):
         elif now - self._broken_off_at > BREAK_OFF_FOR_US:
             if token is not None:
                 blocked_s = (now - self._blocked_since) / 1e6
-                host.fail(token, f"time limit: the handler blocked its host for {blocked_s:.0f} s", now)
+                host.fail(token, f"time limit: the handler blocked its host for {blocked_s:.0f} s")
             self._end_process(host, 70)
 
     def _worn_out(self, loop: HostLoop) -> bool:
@@ -251,6 +262,8 @@ class HandlerActor(Actor):
 
     def _end_process(self, host: RunningHost, status: int) -> None:
         """Tell the scheduler, let that go out, and end; the supervisor puts another in this place."""
+        if self._loop is not None:
+            host.give_up(self._loop.abandon())
         self.send(self._scheduler, host.left())
         timer = threading.Timer(0.1, _really_exit, (status,))
         timer.daemon = True

@@ -130,16 +130,26 @@ class RunningHost:
         if now - self._begun_at < START_WITHIN_US:
             return False
         orders = self.runner.withdraw()
+        at = self.runner.environment.clock.wall()
         for order in orders:
             reason = "the host's loop is blocked"
-            self._finish(RunResult(order.seq, order.token, "not_started", now, now, reason=reason))
+            self._finish(RunResult(order.seq, order.token, "not_started", at, at, reason=reason))
         return bool(orders)
 
-    def fail(self, token: int, reason: str, now: int) -> None:
+    def give_up(self, tokens: Iterable[int]) -> None:
+        """Give back what was begun without its handler having been called."""
+        at = self.runner.environment.clock.wall()
+        for token in tokens:
+            order = self._holding.get(token)
+            if order is not None:
+                self._finish(RunResult(order.seq, token, "not_started", at, at, reason="its host could not go on"))
+
+    def fail(self, token: int, reason: str) -> None:
         """A run that will never end by itself."""
         order = self._holding.get(token)
         if order is not None:
-            self._finish(RunResult(order.seq, token, "failed", now, now, reason=reason))
+            at = self.runner.environment.clock.wall()
+            self._finish(RunResult(order.seq, token, "failed", at, at, reason=reason))
 
     def _collect(self) -> None:
         for result in self.runner.finished():

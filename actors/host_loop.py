@@ -62,6 +62,11 @@ class HostLoop:
                 break
         return orders
 
+    def abandon(self) -> list[int]:
+        """Let nothing begin any more on a loop that does not move; the tokens of what had not begun."""
+        self.environment.abandoned = True
+        return [token for token, run in list(self._runs.items()) if run.started_at is None]
+
     def finished(self) -> list[RunResult]:
         """The results that came since the last call."""
         results = []

@@ -399,6 +399,13 @@ class EndHost:
 
 
 @message
+class HostBlocked:
+    """A handler keeps the loop of this handler actor from moving; others should not have to wait for it."""
+
+    process: str
+
+
+@message
 class Tick:
     """Look at the clock: covers lost wake-ups, suspends and clock jumps."""
 

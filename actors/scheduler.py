@@ -55,6 +55,7 @@ LONGEST_ARM_US = 60_000_000
 SWEEP_EVERY_US = 120_000_000
 STORAGE_PAUSE_US = 200_000
 SOON_US = 1_000
+STOPPING_LOOK_US = 200_000
 HOSTS_COMPLETE_AFTER_US = 1_000_000
 TRIMMED_AT_ONCE = 500
 DAY_US = 86_400_000_000
@@ -155,6 +156,8 @@ class Scheduler(Actor):
         folder = PrivateFolder(settings.database)
         logs.write_to(folder.log_file, settings.log_level)
         processes.name_this("bell-scheduler")
+        processes.die_of_faults()
+        processes.time_exactly()
         self._lock = DatabaseLock(folder.database, settings.name)
         try:
             folder.write_scheduler(self._process)
@@ -345,7 +348,8 @@ class Scheduler(Actor):
         corrections.forget_wakeups(self)
         self._arming += 1
         self._armed_until = at
-        self.wakeupAfter(timedelta(microseconds=max(at - now, 1)), self._arming)
+        # The clock is read anew: a pass has taken its time since `now`.
+        self.wakeupAfter(timedelta(microseconds=max(at - self._clock.wall(), 1)), self._arming)
 
     # The pass
 
@@ -365,6 +369,9 @@ class Scheduler(Actor):
         self._tell(told)
         self._send_batches(orders)
         if self._stopping is not None and self._stop_if_done(now):
+            return
+        if self._stopping is not None:
+            self._arm(now + STOPPING_LOOK_US, now)
             return
         more = self._dispatch.more_is_due or bool(self._releasing)
         self._armed_until = self._armed_until if not more else None

@@ -19,6 +19,7 @@ from .messages import (
     EndHost,
     GetState,
     HandlersLoaded,
+    HostBlocked,
     LoadHandlers,
     LoadingFailed,
     MeetScheduler,
@@ -35,6 +36,7 @@ log = logging.getLogger("bellringer.supervisor")
 
 FIRST_PAUSE_US = 20_000
 LONGEST_PAUSE_US = 500_000
+RETIRED_PER_HOST = 2
 AGAIN_WITHIN_US = 2_000_000
 ANSWER_WITHIN = timedelta(milliseconds=150)
 
@@ -62,7 +64,8 @@ class Supervisor(Actor):
         self._restarted = 0
         self._failed: str | None = None
         self._ending = False
-        self._watched: dict[int, Child] = {}
+        self._watched: dict[int, tuple[Child, str]] = {}
+        self._retired: set[str] = set()
         self._receivers: dict[type, Callable[[Any, Any], None]] = {
             Supervise: self.receive_supervise,
             DatabaseOpened: self.receive_database_opened,
@@ -73,6 +76,7 @@ class Supervisor(Actor):
             WatchMessage: self.receive_watch,
             WakeupMessage: self.receive_wakeup,
             EndHost: self.receive_end_host,
+            HostBlocked: self.receive_host_blocked,
             GetState: self.receive_get_state,
             StopClaiming: self.receive_stop_claiming,
             ActorExitRequest: self.receive_exit,
@@ -95,6 +99,7 @@ class Supervisor(Actor):
             if message.clock is None:
                 logs.write_to(PrivateFolder(settings.database).log_file, settings.log_level)
                 processes.name_this("bell-supervisor")
+                processes.die_of_faults()
             self._hosts = [Child(number) for number in range(settings.handler_actors if settings.handlers else 0)]
             for child in (self._scheduler, *self._hosts):
                 self._make(child)
@@ -141,12 +146,12 @@ class Supervisor(Actor):
 
     def _filled(self, child: Child, process: str, address: Any) -> None:
         child.address, child.process = address, process
-        if self._order is not None and self._order.clock is None and child not in self._watched.values():
+        if self._order is not None and self._order.clock is None and (child, process) not in self._watched.values():
             descriptor = processes.open_pidfd(process)
             if descriptor is None:
                 self._ended(child)
             else:
-                self._watched[descriptor] = child
+                self._watched[descriptor] = child, process
 
     def receive_opening_failed(self, message: OpeningFailed, sender: Any) -> None:
         if message.fatal:
@@ -162,10 +167,12 @@ class Supervisor(Actor):
 
     def receive_watch(self, message: WatchMessage, _sender: Any) -> None:
         for descriptor in message.ready:
-            child = self._watched.pop(descriptor, None)
+            child, process = self._watched.pop(descriptor, (None, ""))
             if child is not None:
                 os.close(descriptor)
-                self._ended(child)
+                self._retired.discard(process)
+                if child.process == process:
+                    self._ended(child)
 
     def receive_child_exited(self, message: ChildActorExited, _sender: Any) -> None:
         if self._order is not None and self._order.clock is not None:
@@ -211,8 +218,19 @@ class Supervisor(Actor):
         if kind == "make" or child.number is None:
             self._make(child)
 
+    def receive_host_blocked(self, message: HostBlocked, _sender: Any) -> None:
+        """Put another in its place at once; it ends by itself when it can. So many and no more at a time."""
+        for child in self._hosts:
+            if child.process == message.process and len(self._retired) < RETIRED_PER_HOST * len(self._hosts):
+                log.warning(
+                    "handler actor %d, process %s, is blocked; another takes its place", child.number, child.process
+                )
+                self._retired.add(message.process)
+                self._make(child)
+
     def receive_end_host(self, message: EndHost, _sender: Any) -> None:
-        if any(child.process == message.process for child in self._hosts) and processes.is_alive(message.process):
+        known = self._retired | {child.process for child in self._hosts}
+        if message.process in known and processes.is_alive(message.process):
             log.warning("ending handler process %s: %s", message.process, message.reason)
             os.kill(int(message.process.partition("-")[0]), 9)
 

@@ -30,6 +30,7 @@ from .supervisor import Supervisor
 log = logging.getLogger("bellringer.synchronous")
 
 _MICROSECOND = timedelta(microseconds=1)
+Address = ActorAddress
 
 
 class Wakeup(NamedTuple):
@@ -41,18 +42,23 @@ class Wakeup(NamedTuple):
     duration_us: int
 
 
-class SynchronousSystem(ActorSystem):  # type: ignore[misc]  # the library is untyped
+class SynchronousSystem(ActorSystem):
     """An actor system of its own for one drive."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         super().__init__(transientUnique=True)
 
-    def _startupActorSys(self, *_arguments: Any) -> Any:  # noqa: N802  the library's name
+    def _startupActorSys(self, *_arguments: Any) -> Any:
         self.systemAddress = ActorAddress("/ActorSys")
         self.capabilities: dict[str, object] = {}
         self._systemBase = _Base(self, self._clock)
         return self._systemBase
+
+    def make(self, kind: type[Actor]) -> ActorAddress:
+        """One more actor, whom nobody supervises."""
+        address: ActorAddress = self.createActor(kind)
+        return address
 
     def post(self, address: ActorAddress, message: object) -> None:
         """Queue a message; it is delivered by `run`."""
@@ -109,7 +115,7 @@ class SynchronousSystem(ActorSystem):  # type: ignore[misc]  # the library is un
         self._systemBase.losing = losing
 
 
-class _Base(ActorSystemBase):  # type: ignore[misc]  # the library is untyped
+class _Base(ActorSystemBase):
     """The library's own timers are kept as rounded floats; these are exact, and read the given clock."""
 
     def __init__(self, system: SynchronousSystem, clock: Clock) -> None:
@@ -126,7 +132,7 @@ class _Base(ActorSystemBase):  # type: ignore[misc]  # the library is untyped
         duration_us = time_period // _MICROSECOND
         self._wakeUps.append(Wakeup(from_actor, self._clock.monotonic() + duration_us, payload, duration_us))
 
-    def _realizeWakeups(self) -> None:  # noqa: N802  the library's name
+    def _realizeWakeups(self) -> None:
         now = self._clock.monotonic()
         self._ring([waiting for waiting in self._wakeUps if waiting.at <= now])
 
@@ -141,11 +147,11 @@ class _Base(ActorSystemBase):  # type: ignore[misc]  # the library is untyped
             message = WakeupMessage(timedelta(microseconds=duration_us), payload)
             self.actor_send(actor, actor, message)
 
-    def _runSends(self, timeout: object = None, stop_on_available: object = False) -> None:  # noqa: N802
+    def _runSends(self, timeout: object = None, stop_on_available: object = False) -> None:
         self._realizeWakeups()
         super()._runSends()
 
-    def _runSingleSend(self, sending: Any) -> None:  # noqa: N802  the library's name
+    def _runSingleSend(self, sending: Any) -> None:
         if self.losing is None or not self.losing(sending.msg):
             super()._runSingleSend(sending)
 
@@ -154,7 +160,7 @@ class HostSide(Protocol):
     """What sits behind a host's actor and does its work."""
 
     process: str
-    frozen: bool
+    keeps_back: bool
     address: ActorAddress | None
 
     def names(self) -> tuple[str, ...]: ...
@@ -179,10 +185,10 @@ class Leave:
 
 
 class Thaw:
-    """To a host's actor: go on with what came while it was frozen."""
+    """To a host's actor: go on with what came while its side was keeping back."""
 
 
-class HostActor(Actor):  # type: ignore[misc]  # the library is untyped
+class HostActor(Actor):
     """Carries the messages of one host."""
 
     make: Callable[[], HostSide]
@@ -193,7 +199,7 @@ class HostActor(Actor):  # type: ignore[misc]  # the library is untyped
         self._scheduler: Any = None
         self._kept: list[tuple[object, Any]] = []
 
-    def receiveMessage(self, message: Any, sender: Any) -> None:  # noqa: N802  the library's name
+    def receiveMessage(self, message: Any, sender: Any) -> None:
         if self._side is None:
             self._side = type(self).make()
             self._side.address = self.myAddress
@@ -203,14 +209,12 @@ class HostActor(Actor):  # type: ignore[misc]  # the library is untyped
             log.exception("%s was not handled", type(message).__name__)
 
     def _receive_one(self, side: HostSide, message: object, sender: Any) -> None:
-        if side.frozen:
+        if side.keeps_back:
             self._kept.append((message, sender))
             return
         match message:
             case LoadHandlers():
-                self.send(
-                    sender, HandlersLoaded(number=message.number, process=side.process, handlers=side.names())
-                )
+                self.send(sender, HandlersLoaded(number=message.number, process=side.process, handlers=side.names()))
             case MeetScheduler():
                 self._scheduler = message.scheduler
                 self.send(self._scheduler, side.joined())
@@ -243,7 +247,7 @@ def host_actor(make_side: Callable[[], HostSide]) -> type[HostActor]:
 
 
 def supervisor(make_side: Callable[[], HostSide], end_host: Callable[[str], None]) -> type[Supervisor]:
-    """The real supervisor, with handler actors that live in this thread. `end_host` stands for the kill of a process."""
+    """The real supervisor, with handler actors that live here. `end_host` stands for the kill of a process."""
 
     class DrivenSupervisor(Supervisor):
         def _handler_actor(self) -> type[Actor]:

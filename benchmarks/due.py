@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import raw
 from .measuring import Benchmark, Figure, Goal, Plan, Row, percentile
-from .systems import NONE_LEFT, NOOP, System, filled, looking, running, wait_until
+from .systems import NOOP, System, ended, filled, looking, running, wait_until
 
 BURST = 20_000
 CHATS = 500
@@ -41,10 +41,9 @@ def _burst(path: Path, chats: int | None, count: int) -> float:
         left_s = due_at.timestamp() - time.time()
         assert left_s > 0, "the machine was too slow to schedule the burst before it was due"
         time.sleep(left_s)
-        rate = count / (wait_until(view, NONE_LEFT, 60.0) - due_at.timestamp())
-        done = view.execute("SELECT count(*) FROM occurrence WHERE outcome = 'done'").fetchone()[0]
-        assert done == count, f"only {done} of {count} were done"
-        late(view)
+        rate = count / (wait_until(view, ended(count), 60.0) - due_at.timestamp())
+        left = view.execute("SELECT count(*) FROM job_state").fetchone()[0]
+        assert (left, len(late(view))) == (0, count), f"{left} of {count} are left, and {len(late(view))} were done"
         return rate
 
 
@@ -69,12 +68,8 @@ def _lateness(path: Path, count: int) -> list[float]:
         begin = in_s(1.5)
         schedule_all(system, [job(number, begin + timedelta(milliseconds=5 * number)) for number in range(count)])
         time.sleep(max(0.0, begin.timestamp() - time.time()) + 0.005 * count)
-        wait_until(view, _ended(count), 30.0, every_s=0.1)
+        wait_until(view, ended(count), 30.0, every_s=0.1)
         return late(view)
-
-
-def _ended(count: int) -> str:
-    return f"SELECT count(*) >= {count} FROM occurrence"
 
 
 def late(view: sqlite3.Connection) -> list[float]:

@@ -17,6 +17,7 @@ from .systems import System
 
 RATE = 200
 SHOWN = 25
+LOOPS = {"ActorManager.run", "HostLoop._serve", "Thread.run", "Benchmark.measure", "profile"}
 
 
 def profile(benchmark: Benchmark) -> None:
@@ -70,18 +71,21 @@ def _print(name: str, path: Path) -> None:
     within: Counter[str] = Counter()
     for line in path.read_text(errors="replace").splitlines():
         stack, _, count = line.rpartition(" ")
-        frames = [_short(frame) for frame in stack.split(";")]
+        frames = _inner([_short(frame) for frame in stack.split(";")])
         itself[frames[-1]] += int(count)
         for frame in set(frames):
             within[frame] += int(count)
     total = itself.total() or 1
     print(f"\n{name}: {total / RATE:.2f} s busy\n  itself  with what it calls")
     busiest = {frame for frame, _ in within.most_common(SHOWN * 2)} | {frame for frame, _ in itself.most_common(SHOWN)}
-    outermost = 0.97 * max(within.values(), default=0)
     for frame in sorted(busiest, key=lambda frame: (-within[frame], -itself[frame])):
-        if within[frame] >= outermost and not itself[frame]:
-            continue  # how the process came to run at all
         print(f"  {itself[frame] / total:6.1%}  {within[frame] / total:6.1%}  {frame}")
+
+
+def _inner(frames: list[str]) -> list[str]:
+    """Without the frames that tell how the process came to run at all."""
+    loops = [place for place, frame in enumerate(frames) if frame.partition(" ")[0] in LOOPS]
+    return frames[loops[-1] + 1 :] or frames if loops else frames
 
 
 def _short(frame: str) -> str:

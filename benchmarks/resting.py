@@ -12,7 +12,7 @@ from typing import NamedTuple
 from . import processes
 from .due import in_s, job
 from .measuring import Benchmark, Figure, Goal, Plan, Row, slope
-from .systems import NOOP, System, add, filled, looking, running, spec, wait_until
+from .systems import NOOP, System, add, ended, filled, looking, running, spec, wait_until
 
 MIB = 1 << 20
 DUE = 10
@@ -49,7 +49,7 @@ def _start(path: Path, pending: int) -> tuple[float, processes.Memory]:
     now = time.time_ns() // 1000
     add(path, (spec(pending + number, now) for number in range(DUE)))
     with looking(path) as view, _served(path) as (guardian, started_at):
-        ended_at = wait_until(view, f"SELECT count(*) >= {DUE} FROM occurrence", 30.0)
+        ended_at = wait_until(view, ended(DUE), 30.0, every_s=0.005)
         time.sleep(1.5)
         scheduler = processes.named(processes.tree(guardian.pid), "bell-scheduler")[0]
         return ended_at - started_at, processes.memory(scheduler)

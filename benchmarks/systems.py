@@ -108,6 +108,11 @@ def _structure() -> str:
             return f"{zlib.crc32(layout.fetchone()[0].encode()):08x}"
 
 
+def ended(count: int) -> str:
+    """Whether so many occurrences of a new file are settled: cheap enough to be asked all the time."""
+    return f"SELECT ifnull(max(number), 0) >= {count} FROM occurrence"
+
+
 @contextmanager
 def looking(database: Path) -> Iterator[sqlite3.Connection]:
     """A connection that only reads, beside the system's."""
@@ -116,7 +121,7 @@ def looking(database: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def wait_until(connection: sqlite3.Connection, question: str, within_s: float, every_s: float = 0.005) -> float:
+def wait_until(connection: sqlite3.Connection, question: str, within_s: float, every_s: float = 0.01) -> float:
     """Ask until the answer is 1; the wall clock's time at that moment. Raises `TimeoutError`."""
     until = time.monotonic() + within_s
     while connection.execute(question).fetchone()[0] != 1:
@@ -124,6 +129,3 @@ def wait_until(connection: sqlite3.Connection, question: str, within_s: float, e
             raise TimeoutError(f"still not so after {within_s:g} s: {question}")
         time.sleep(every_s)
     return time.time()
-
-
-NONE_LEFT = "SELECT NOT EXISTS (SELECT 1 FROM job_state)"

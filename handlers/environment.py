@@ -44,6 +44,8 @@ class Environment:
         self.transport = transport
         self.threads = Threads(threads)
         self.grace_s = grace_s
+        self.abandoned = False
+        """Nothing is to begin here any more: what has not is told as never begun, and runs elsewhere."""
         self._stuck: set[asyncio.Task[None]] = set()
 
     @property

@@ -90,6 +90,8 @@ class Run:
             if handler.is_async:
                 self._context = context = Context(order, self._environment, session, given)
                 self._limit()
+                if self._environment.abandoned:
+                    return
                 context.started_at = self._environment.clock.wall()
                 value = await handler.function(context, payload)  # type: ignore[misc]
             else:
@@ -115,6 +117,8 @@ class Run:
             value, raised = None, None
             try:
                 loop.call_soon_threadsafe(self._limit)
+                if self._environment.abandoned:
+                    return
                 context.started_at = clock.wall()
                 value = handler.function(context, payload)
             except BaseException as error:  # noqa: BLE001  raised again on the loop

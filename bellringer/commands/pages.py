@@ -28,7 +28,7 @@ STATES = ("scheduled", "waiting", "claimed", "parked")
 
 def pending(jobs: Sequence[Job], now: DateTime, screen: Screen) -> list[str]:
     if not jobs:
-        return ["No job is pending."]
+        return ["There is no such job pending."]
     title, due = local_column("DUE", [job.due_at for job in jobs])
     columns = (
         Column("ID", least=16),
@@ -38,7 +38,9 @@ def pending(jobs: Sequence[Job], now: DateTime, screen: Screen) -> list[str]:
         Column("IN", leave_out=2),
         Column("STATE", colours=STATE_COLOURS),
     )
-    running = {job.chat_id: job.id for job in jobs if job.status == "claimed" and job.chat_id is not None}
+    running: dict[ChatId | None, str] = {
+        job.chat_id: job.id for job in jobs if job.status == "claimed" and job.chat_id is not None
+    }
     rows = [
         (
             job.id,
@@ -114,7 +116,7 @@ def job(
 
 def history(occurrences: Sequence[Occurrence], screen: Screen, *, of_one_job: bool = False) -> list[str]:
     if not occurrences:
-        return ["Nothing is recorded."]
+        return ["There is no such occurrence recorded."]
     title, due = local_column("DUE", [told.due_at for told in occurrences])
     columns = [
         Column("OUTCOME", colours=STATE_COLOURS),
@@ -145,7 +147,7 @@ def history(occurrences: Sequence[Occurrence], screen: Screen, *, of_one_job: bo
 
 def sessions(found: Sequence[StoredSession], now: DateTime, screen: Screen) -> list[str]:
     if not found:
-        return ["No session is stored."]
+        return ["There is no such session stored."]
     columns = (
         Column("CHAT", least=6),
         Column("USER", least=6),
@@ -171,7 +173,7 @@ def health(told: Health, now: DateTime, screen: Screen) -> list[str]:
                 ("in memory", f"{told.in_memory:,}" if told.in_memory else None),
                 ("recorded", counted(told.occurrences, "occurrence")),
                 ("next", _moment(told.next_attempt_at, now) if told.next_attempt_at else "nothing is scheduled"),
-                ("running", f"for {span(now - told.started_at)}, as process {told.process.partition('-')[0]}"),
+                ("up", f"for {span(now - told.started_at)}, as process {told.process.partition('-')[0]}"),
                 ("restarts", f"{told.restarts:,}"),
                 ("foreign", f"{counted(told.frames_refused, 'frame')} refused" if told.frames_refused else None),
                 ("version", told.version),

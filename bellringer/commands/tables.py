@@ -100,7 +100,8 @@ def _leave_out(columns: list[Column], rows: list[list[str]], room: int) -> None:
         if not places:
             break
         gone = min(places, key=lambda place: columns[place].leave_out or 0)
-        for row in (columns, *rows):
+        del columns[gone]
+        for row in rows:
             del row[gone]
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
-from thespian.actors import ActorAddress
-
 from ..actors.host import RunningHost
 from ..actors.messages import Event, HostJoined, HostLeft, HostReported, RunBatch
+from ..actors.synchronous import Address
 from ..handlers.dependencies import Dependencies, Factories
 from ..handlers.environment import Environment
 from ..handlers.registry import Registry
@@ -79,16 +78,15 @@ class DriveHost:
         )
         self.environment.threads = LockstepThreads(self.loop)
         self.runner = SteppedRunner(self.environment, self.loop)
-        self.running = RunningHost(
-            kind=kind, runner=self.runner, places=places, incarnation="1", handlers=self.names
-        )
+        self.running = RunningHost(kind=kind, runner=self.runner, places=places, incarnation="1", handlers=self.names)
         self.process = self.running.process = f"{name}-drive"
         self.running.host = f"{self.process}/1"
         self.running.wants_events = on_event is not None
         self.registry = registry
-        self.address: ActorAddress | None = None
+        self.address: Address | None = None
         self.kind = kind
         self.frozen = False
+        self.joins_after_listener = False
         self.alive = True
         self._owes = False
 
@@ -97,6 +95,10 @@ class DriveHost:
         return f"<DriveHost {self.process}: {state}, runs {len(self.running.running)}>"
 
     # What its actor asks
+
+    @property
+    def keeps_back(self) -> bool:
+        return self.frozen or self.joins_after_listener
 
     def names(self) -> tuple[str, ...]:
         return self.registry.names()

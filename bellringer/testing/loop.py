@@ -4,10 +4,13 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from ..handlers.environment import Clock
 from ..handlers.threads import Call, Threads
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 TURNS_AT_ONE_INSTANT = 100_000
 THREAD_ANSWERS_WITHIN_S = 30.0
@@ -63,8 +66,10 @@ class ManualLoop(asyncio.BaseEventLoop):
             )
         self._called.clear()
 
-    def run_in_executor(self, executor: Executor | None, function: Callable[..., Any], *arguments: Any) -> Any:
-        running = super().run_in_executor(executor, function, *arguments)
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[Unpack[Arguments]], T], *args: *Arguments
+    ) -> asyncio.Future[T]:
+        running = super().run_in_executor(executor, func, *args)
         self.busy_threads += 1
         running.add_done_callback(self._thread_ended)
         return running

@@ -9,7 +9,7 @@ from ..storage.contract import Store
 from ..storage.errors import StorageError
 
 
-class SchedulerCrash(BaseException):  # noqa: N818  no error of anybody: a kill at the point where it is raised
+class SchedulerCrash(BaseException):
     """Ends the scheduler in the middle of what it does."""
 
 
@@ -46,9 +46,12 @@ class DriveStore:
         """Kill the scheduler at this step from now, the first being 1."""
         self.steps, self._crash_at = 0, step
 
-    def reopen(self) -> None:
-        """Open the data anew, as a new process does. The earlier connection is left as a kill leaves it: not closed."""
-        self._abandoned.append(self.inner)
+    def reopen(self, *, cleanly: bool = False) -> None:
+        """Open the data anew, as a new process does. Unless `cleanly`, what was open is left as a kill leaves it."""
+        if cleanly:
+            self.inner.close()
+        else:
+            self._abandoned.append(self.inner)
         self.inner = self._open_inner()
 
     def close(self) -> None:

@@ -1,16 +1,17 @@
 """What a drive drives: the real supervisor and scheduler over a real store, hosts, and the clock of them all."""
 
 import os
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from itertools import count
 from typing import TypeVar
-
-from thespian.actors import ActorAddress
 
 from ..actors.errors import SchedulerUnavailableError
 from ..actors.messages import (
     Event,
+    GetState,
     MeetScheduler,
     Reply,
     ReplyBatch,
@@ -22,10 +23,11 @@ from ..actors.messages import (
     Stopped,
     Supervise,
     Tick,
+    Ticked,
 )
 from ..actors.names import SCHEDULER
 from ..actors.scheduler import LONGEST_ARM_US
-from ..actors.synchronous import Leave, Report, SynchronousSystem, Thaw, host_actor, supervisor
+from ..actors.synchronous import Address, Leave, Report, SynchronousSystem, Thaw, host_actor, supervisor
 from ..handlers.registry import Registry
 from ..storage.values import Cursor
 from .clock import ManualClock
@@ -43,7 +45,7 @@ ROUNDS_AT_ONE_INSTANT = 100_000
 class World:
     """Everything of a drive but its public methods. `settle` lets happen what can happen at this instant."""
 
-    def __init__(self, clock: ManualClock, store: DriveStore, settings: Settings, *, hosts: int, places: int) -> None:
+    def __init__(self, clock: ManualClock, store: DriveStore, settings: Settings, *, places: int) -> None:
         self.clock = clock
         self.store = store
         self.settings = settings
@@ -55,14 +57,14 @@ class World:
         self.rejoined: Callable[[DriveHost], None] = _nothing
         self.ticking = True
         self.system: SynchronousSystem
-        self.supervisor: ActorAddress
-        self._wanted_hosts = hosts
+        self.supervisor: Address
         self._places = places
         self._names = count(1)
         self._numbers = count(1)
+        self._client = f"drive-{secrets.token_hex(4)}"
         self._watched: dict[int, str] = {}
         self._told: list[object] = []
-        self._met: ActorAddress | None = None
+        self._met: Address | None = None
         self._unwelcome: set[DriveHost] = set()
         self._settling = False
         self._held = False
@@ -75,7 +77,7 @@ class World:
         self.system = SynchronousSystem(self.clock)
         self._met = None
         kind = supervisor(self._make_handler_actor, self._end_process)
-        self.supervisor = self.system.createActor(kind)
+        self.supervisor = self.system.make(kind)
         self.system.post(
             self.supervisor,
             Supervise(settings=self.settings, clock=self.clock, store=self.store.as_store(), kernel=self),
@@ -102,19 +104,21 @@ class World:
             until = self.clock.monotonic() + grace_us + 2_000_000
             while (stopped := self._last(Stopped)) is None and self.clock.monotonic() < until:
                 self.pass_time(min(BEAT_US, until - self.clock.monotonic()))
-            interrupted = stopped.interrupted if stopped is not None else 0
+            if stopped is not None:
+                interrupted = stopped.interrupted
+                self._watched.clear()  # the scheduler has closed them
         for host in self.hosts:
             host.dispose()
-        self._end()
+        self._end(cleanly=True)
         return interrupted
 
-    def _end(self) -> None:
+    def _end(self, *, cleanly: bool = False) -> None:
         self.running = False
         self.hosts.clear()
         self._unwelcome.clear()
         self._told.clear()
         self._close_watched()
-        self.store.reopen()
+        self.store.reopen(cleanly=cleanly)
 
     def dispose(self) -> None:
         for host in self.hosts:
@@ -143,7 +147,13 @@ class World:
     # Hosts
 
     def add_host(
-        self, registry: Registry, *, places: int, kind: str = "attached", listening: bool = False, name: str = "bot"
+        self,
+        registry: Registry,
+        *,
+        places: int,
+        kind: str = "attached",
+        name: str = "bot",
+        on_event: Callable[[Event], None] | None = None,
     ) -> DriveHost:
         host = DriveHost(
             f"{name}{next(self._names)}",
@@ -153,7 +163,7 @@ class World:
             transport=self.transport,
             places=places,
             kind=kind,
-            on_event=self.events.append if listening else None,
+            on_event=on_event,
         )
         host.runner.held = self._held
         self.hosts.append(host)
@@ -162,10 +172,12 @@ class World:
         return host
 
     def _make_handler_actor(self) -> DriveHost:
-        return self.add_host(self.registry, places=self._places, kind="handler actor", name="handlers")
+        host = self.add_host(self.registry, places=self._places, kind="handler actor", name="handlers")
+        host.joins_after_listener = self._met is None
+        return host
 
     def _seat(self, host: DriveHost) -> None:
-        host.address = self.system.createActor(host_actor(lambda: host))
+        host.address = self.system.make(host_actor(lambda: host))
         self.introduce(host)
 
     def introduce(self, host: DriveHost) -> None:
@@ -174,6 +186,13 @@ class World:
         if self._met is not None and host.address is not None:
             self.system.post(host.address, MeetScheduler(scheduler=self._met))
 
+    def offer_again(self) -> None:
+        """Have every host tell the handlers that it knows by now."""
+        for host in self.hosts:
+            if host.address is not None and self._met is not None:
+                self.system.post(host.address, MeetScheduler(scheduler=self._met))
+        self.settle()
+
     def crash_host(self, host: DriveHost) -> None:
         """Kill a host's process. The kernel tells the scheduler, and the supervisor if it is a handler actor."""
         process, address = host.process, host.address
@@ -181,10 +200,12 @@ class World:
         self.hosts.remove(host)
         self._unwelcome.discard(host)
         scheduler = self.system.find(SCHEDULER)
-        descriptors = [descriptor for descriptor, watched in self._watched.items() if watched == process]
-        for descriptor in descriptors:
-            del self._watched[descriptor]
-        if scheduler is not None:
+        if scheduler is None:
+            self._close_watched(process)
+        else:
+            descriptors = [descriptor for descriptor, watched in self._watched.items() if watched == process]
+            for descriptor in descriptors:
+                del self._watched[descriptor]
             self.system.tell_of_ends(scheduler, descriptors)
         if address is not None:
             self.system.kill(address)
@@ -201,6 +222,9 @@ class World:
 
     def thaw(self, host: DriveHost) -> None:
         host.frozen = False
+        self._go_on(host)
+
+    def _go_on(self, host: DriveHost) -> None:
         if host.address is not None:
             self.system.post(host.address, Thaw())
 
@@ -239,17 +263,22 @@ class World:
 
     def _deliver(self) -> None:
         try:
-            self._told += self.system.run()
+            told = self.system.run()
         except SchedulerCrash:
             self.kill_scheduler()
-            self._told += self.system.run()
+            told = self.system.run()
+        self._told += [message for message in told if not isinstance(message, Ticked)]
 
     def kill_scheduler(self) -> None:
-        scheduler = self.system.find(SCHEDULER)
-        if scheduler is not None:
-            self._close_watched()
-            self.store.reopen()
-            self.system.kill(scheduler)
+        scheduler = self.system.find(SCHEDULER) if self.running else None
+        if scheduler is None:
+            raise SchedulerUnavailableError("no scheduler lives: let its supervisor make one, with advance(…)")
+        self._close_watched()
+        self.store.reopen()
+        self.system.kill(scheduler)
+        self._met = None
+        for host in self.hosts:
+            host.joins_after_listener = host.kind == "handler actor"
 
     def _meet_new_scheduler(self) -> None:
         scheduler = self.system.find(SCHEDULER)
@@ -259,6 +288,11 @@ class World:
                 if host.kind == "attached":
                     self.introduce(host)
             self._deliver()
+            # The test's own host listens: it comes first, so that it hears all that follows.
+            for host in self.hosts:
+                if host.joins_after_listener:
+                    host.joins_after_listener = False
+                    self._go_on(host)
 
     def _greet_welcome(self) -> None:
         for host in [host for host in self._unwelcome if host.running.scheduler is not None]:
@@ -274,12 +308,13 @@ class World:
         if scheduler is not None:
             self.system.post(scheduler, Tick())
         self.settle()
-        self._told.clear()
 
     # Time
 
     def pass_time(self, passing_us: int) -> None:
         """Let time pass, and let happen on the way what then happens, each at its own instant."""
+        if self._settling:
+            raise RuntimeError("time can't be moved from inside a handler: it runs at one instant")
         self.settle()
         until = self.clock.monotonic() + passing_us
         while self.running:
@@ -297,7 +332,7 @@ class World:
             self.tick()
 
     def _move(self, passing_us: int) -> None:
-        self.clock.pass_us(passing_us)
+        self.clock.advance(timedelta(microseconds=passing_us))
         self.settle()
 
     def _beat(self) -> None:
@@ -330,7 +365,7 @@ class World:
 
     def ask(self, request: Request, timeout_us: int) -> Reply:
         """One reply, repeated after a crash of the scheduler as a client does."""
-        batch = RequestBatch(client="drive", number=next(self._numbers), requests=(request,))
+        batch = RequestBatch(client=self._client, number=next(self._numbers), requests=(request,))
         until = self.clock.monotonic() + timeout_us
         while self.running:
             scheduler = self.system.find(SCHEDULER)
@@ -362,8 +397,6 @@ class World:
 
     def state(self) -> StateTold:
         """What the supervisor tells the guardian."""
-        from ..actors.messages import GetState
-
         self._told.clear()
         self.system.post(self.supervisor, GetState())
         self._deliver()

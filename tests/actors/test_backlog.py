@@ -10,8 +10,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 from bellringer.actors import backlog as module
 from bellringer.actors.backlog import LAST_SEQ, Backlog
 from bellringer.storage.values import ChatId, Cursor, DueRow
-
-from .rows import NOON, due_row
+from tests.actors.rows import NOON, due_row
 
 
 def row(seq: int, at: int = 0, *, lane: ChatId | None = None, handler: str = "work") -> DueRow:

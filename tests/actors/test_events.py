@@ -8,8 +8,7 @@ import pytest
 from bellringer.actors import events
 from bellringer.actors.messages import Event
 from bellringer.storage.values import Ending, Settlement
-
-from .rows import NOON, SECOND
+from tests.actors.rows import NOON, SECOND
 
 
 def told(event: str, *, applied: bool = True, ending: Ending | None = None, **changes: object) -> list[Event]:

@@ -9,8 +9,7 @@ from bellringer.actors import policy
 from bellringer.actors.policy import Decision, backoff_us, decide, interrupted, settle, settle_done
 from bellringer.storage import rules
 from bellringer.storage.values import DueRow, Settlement
-
-from .rows import NOON, SECOND, claimed_row, due_row, result
+from tests.actors.rows import NOON, SECOND, claimed_row, due_row, result
 
 MINUTE = 60 * SECOND
 YEAR = 365 * 86_400 * SECOND

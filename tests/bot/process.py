@@ -36,10 +36,9 @@ class BotProcess:
             self._lines.put(line.rstrip("\n"))
         self._lines.put(None)
 
-    def say(self, line: str) -> None:
+    def say(self, line: str | bytes) -> None:
         assert self.process.stdin is not None
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+        os.write(self.process.stdin.fileno(), (line if isinstance(line, bytes) else line.encode()) + b"\n")
 
     def heard(self) -> str:
         """The next line that the bot writes."""

@@ -99,9 +99,7 @@ def test_b27_what_repeats_rings_once_for_all_that_it_missed(database: Path) -> N
 
 def test_bad_bytes_do_no_harm(database: Path) -> None:
     with BotProcess(database) as bot:
-        assert bot.process.stdin is not None
-        bot.process.stdin.buffer.write(b"/remind 1h caf\xe9\n")
-        bot.process.stdin.buffer.flush()
+        bot.say(b"/remind 1h caf\xe9")
         assert ": caf" in bot.heard()
         assert bot.ask("/help").startswith("/remind")
 

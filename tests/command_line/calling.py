@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import IO, Any
 
 from click.testing import CliRunner
@@ -66,19 +67,29 @@ def run(*arguments: str, folder: Path, output: IO[str] | int = subprocess.PIPE, 
 
 
 class Served:
-    """`bellringer serve` as a process. Its first line has been read, so it is ready."""
+    """`bellringer serve` as a process, ended with the block. Its first line has been read, so it is ready."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.process = start("serve", *arguments, folder=folder)
         assert self.process.stdout is not None
+        self._told: Told | None = None
         self.first_line = self.process.stdout.readline()
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> Told:
         """Its exit code, and what it has printed after its first line."""
-        if self.process.poll() is None:
+        if self._told is None:
             self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=60)
-        return Told(self.process.returncode, out, err)
+            out, err = self.process.communicate(timeout=60)
+            self._told = Told(self.process.returncode, out, err)
+        return self._told
+
+    def __enter__(self) -> "Served":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.stop()
 
 
 def ids(jobs: Sequence[dict[str, Any]]) -> list[str]:

@@ -1,4 +1,3 @@
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,8 +64,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calling]:
     """A system that runs in a folder with handlers of its own. Each test uses ids of its own."""
     folder = tmp_path_factory.mktemp("serving")
     (folder / "greetings.py").write_text(HANDLERS)
-    served = Served(folder, "--handlers", "greetings", "--handler-actors", "1")
-    assert served.first_line, served.stop().err
-    yield Calling(folder / "bot.db")
+    with Served(folder, "--handlers", "greetings", "--handler-actors", "1") as served:
+        assert served.first_line, served.stop().err
+        yield Calling(folder / "bot.db")
     assert served.stop().code == 0
-    shutil.rmtree(folder)

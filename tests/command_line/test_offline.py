@@ -1,5 +1,7 @@
 """What can be seen of a file, and changed in it, where no scheduler runs."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -156,9 +158,8 @@ def test_check_finds_a_sound_file_sound(bellringer: Calling) -> None:
 
 
 def test_check_names_each_fault(bellringer: Calling) -> None:
-    store = open_store(bellringer.database)
-    store._connection.run("UPDATE job SET payload = 'no JSON' WHERE id = 'digest'")
-    store.close()
+    with closing(sqlite3.connect(bellringer.database)) as connection, connection:
+        connection.execute("UPDATE job SET payload = 'no JSON' WHERE id = 'digest'")
 
     told = bellringer("check")
 

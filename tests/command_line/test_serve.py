@@ -11,16 +11,16 @@ from tests.command_line.calling import Calling, Served, run
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_says_when_it_is_ready_and_when_it_has_stopped(tmp_path: Path, number: signal.Signals) -> None:
-    served = Served(tmp_path, "--handler-actors", "0")
-    told = served.stop(number)
+    with Served(tmp_path, "--handler-actors", "0") as served:
+        told = served.stop(number)
 
     assert served.first_line == "serving bot.db as 'bellringer'; press Ctrl-C to stop\n"
     assert (told.code, told.out, told.err) == (0, "stopped serving bot.db\n", "")
 
 
 def test_it_is_told_in_json_as_two_lines(tmp_path: Path) -> None:
-    served = Served(tmp_path, "--handler-actors", "0", "--json", "--name", "mine")
-    told = served.stop()
+    with Served(tmp_path, "--handler-actors", "0", "--json", "--name", "mine") as served:
+        told = served.stop()
 
     assert json.loads(served.first_line)["event"] == "serving"
     assert told.json["event"] == "stopped"
@@ -28,11 +28,10 @@ def test_it_is_told_in_json_as_two_lines(tmp_path: Path) -> None:
 
 
 def test_nothing_runs_any_more_once_it_has_stopped(tmp_path: Path) -> None:
-    served = Served(tmp_path, "--handler-actors", "0")
     bellringer = Calling(tmp_path / "bot.db")
 
-    assert bellringer("health").code == 0
-    served.stop()
+    with Served(tmp_path, "--handler-actors", "0"):
+        assert bellringer("health").code == 0
     assert bellringer("health").code == 3
 
 

@@ -110,7 +110,7 @@ def test_a_reader_that_goes_away_is_no_error(database: Path) -> None:
     assert (told.code, told.err) == (0, "")
 
 
-def test_no_command_changes_how_help_is_given() -> None:
+def test_the_help_names_every_command() -> None:
     told = call("--help")
 
     assert told.code == 0

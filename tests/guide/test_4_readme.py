@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from bellringer.command_line import main
@@ -41,11 +42,14 @@ def test_the_example_runs_as_it_stands(tmp_path: Path) -> None:
     assert "⏰ stand up" in written
 
 
-def test_every_link_leads_somewhere() -> None:
-    links = [link for link in re.findall(r"\]\(([^)#]+)\)", README) if "://" not in link]
+@pytest.mark.parametrize("page", ["README.md", "SEMANTICS.md", "DESIGN.md", "CHANGELOG.md"])
+def test_every_link_leads_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    headings = {_anchor(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
 
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    dead = [link for link in links if not link.startswith("#") and not (ROOT / link).exists()]
+    assert dead + [link for link in links if link.startswith("#") and link[1:] not in headings] == []
 
 
 def test_every_make_target_that_it_names_exists() -> None:
@@ -62,3 +66,7 @@ def test_every_command_that_it_names_exists() -> None:
     assert {"serve", "pending", "redrive"} <= named
     for command in sorted(named):
         assert CliRunner().invoke(main, [command, "--help"]).exit_code == 0, command
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
