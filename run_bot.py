@@ -8,7 +8,6 @@ import sys
 from pendulum.tz import get_local_timezone
 
 import bellringer
-from bellringer.actors.clock import SYSTEM_CLOCK
 from bellringer.handlers.chat_commands import Chat
 from bellringer.handlers.transports.terminal import Terminal
 
@@ -41,7 +40,7 @@ def run(database: str) -> None:
             terminal.say(f"I keep reminders, in the time of {zone.name}. /help shows what I understand.")
         for line in terminal.lines():
             try:
-                answer = chat.answer(line, SYSTEM_CLOCK.wall())
+                answer = chat.answer(line, bellringer.clock.wall())
             except bellringer.BellringerError as error:
                 answer = f"That did not work: {error}"
             if answer:

@@ -213,7 +213,7 @@ class Attachment:
         here = self._here
         stranger = here.scheduler is None
         here.take(batch, now)
-        if stranger and here.scheduler is not None:
+        if stranger and here.scheduler is not None and not self._join_again.is_set():
             self._watch_scheduler(context, here.scheduler)
             self._welcomed.set()
             self._rejoined(here.host)

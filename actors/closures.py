@@ -33,6 +33,7 @@ class Closures:
         self._clock = clock
         self._mutex = threading.Lock()
         self._kept: dict[str, Kept] = {}
+        self._underway: dict[str, tuple[Kept, asyncio.Future[None]]] = {}
         self._on_bot_loop = False
 
     def serve(self, registry: Registry, host: str, *, on_bot_loop: bool) -> None:
@@ -60,9 +61,18 @@ class Closures:
         if kept is None:
             context.cancel(job_id)
             return
+        begun, underway = self._underway.get(job_id, (None, None))
+        if underway is not None and begun is kept:
+            # A scheduler that has just started orders anew what has been running since before it.
+            await asyncio.wait([underway])
+            return
+        mine = self._underway[job_id] = kept, asyncio.get_running_loop().create_future()
         try:
             await self._call(kept.closure)
         finally:
+            mine[1].set_result(None)
+            if self._underway.get(job_id) is mine:
+                del self._underway[job_id]
             with self._mutex:
                 if self._kept.get(job_id) is kept:
                     if kept.interval_us is None:

@@ -71,6 +71,11 @@ class Dispatch:
         self._chance = chance
 
     @property
+    def has_work(self) -> bool:
+        """Whether a pass has something to settle, or rows that are due and could find room now."""
+        return any(shelf.results or shelf.settlements or len(shelf.backlog) for shelf in self.shelves)
+
+    @property
     def shelves(self) -> tuple[Shelf, Shelf]:
         return self.durable, self.in_memory
 

@@ -61,7 +61,8 @@ def after_settling(
         return
     if settlement.event == "release":
         return
-    tell("job.error", settlement.reason, due_at=ending.due_at if ending else None)
+    if settlement.event != "park" or settlement.next_due_at is not None:
+        tell("job.error", settlement.reason, due_at=ending.due_at if ending else None)
     if settlement.next_due_at is None:
         tell("job.parked", settlement.reason)
 

@@ -25,7 +25,9 @@ from .system import ask, find_actor, start_system
 log = logging.getLogger("bellringer.guardian")
 
 HEARTBEAT_S = 1.0
-STATE_EVERY = 5
+STATE_EVERY = 15
+ANSWER_EVERY = 5
+ANSWERED_LATELY_US = 6_000_000
 START_WITHIN_US = 20_000_000
 HUNG_AFTER_US = 10_000_000
 CLOSE_WITHIN_US = 2_000_000
@@ -76,7 +78,11 @@ class Guardian:
                 self._ready(self._port)
             while not self._asked_to_stop:
                 self._wait()
-                self._look()
+                try:
+                    self._look()
+                except (ActorSystemException, OSError) as error:
+                    log.warning("a heartbeat failed: %s", error)
+                    self._known_scheduler = None
             self._stop()
         finally:
             self._end_everything()
@@ -227,6 +233,9 @@ class Guardian:
                 self._take_state(told)
         scheduler = self._scheduler()
         now = SYSTEM_CLOCK.monotonic()
+        if scheduler is not None and self._beats % ANSWER_EVERY and now - self._answered_at < ANSWERED_LATELY_US:
+            self._system.tell(scheduler, Tick(answer=False))
+            return
         if scheduler is not None and self._ask(scheduler, Tick(), Ticked, 2.0) is not None:
             self._answered_at = now
             return

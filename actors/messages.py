@@ -407,7 +407,9 @@ class HostBlocked:
 
 @message
 class Tick:
-    """Look at the clock: covers lost wake-ups, suspends and clock jumps."""
+    """Look at the clock: covers lost wake-ups, suspends and clock jumps. `Ticked` answers where it is asked for."""
+
+    answer: bool = True
 
 
 @message

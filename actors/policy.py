@@ -30,6 +30,9 @@ BACKOFF_CAP_US = 3_600_000_000
 LATE_AFTER_US = 1_000_000
 """A run that starts later than this after its due time is told as late."""
 
+DEFAULT_GRACE_US = 60_000_000
+"""How late a run may be that is to be skipped when late, where its job does not say."""
+
 LAST_INSTANT = 253_402_300_799_999_999
 
 
@@ -63,7 +66,11 @@ def decide(row: DueRow, now: int, *, token: int, host: str, lease_us: int) -> De
         if next_due_at > LAST_INSTANT:
             next_due_at = None
     late_by = now - due_at
-    if row.misfire != Misfire.RUN_LATE and row.attempts == 0 and late_by > (row.grace_us or 0):
+    if (
+        row.misfire != Misfire.RUN_LATE
+        and row.attempts == 0
+        and late_by > (DEFAULT_GRACE_US if row.grace_us is None else row.grace_us)
+    ):
         first, count = row.due_at, 1 + (skipped.count if skipped else 0)
         reason = f"{'expired' if row.misfire == Misfire.EXPIRE else 'skipped'}: found {late_by / 1e6:.3f} s late"
         ending = Ending(Outcome.SKIPPED, first, now, reason=reason, count=count, last_due_at=due_at)

@@ -315,13 +315,16 @@ class Scheduler(Actor):
             self._armed_until = None
             self._go_on(self._clock.wall())
 
-    def receive_tick(self, _message: Tick, sender: Any) -> None:
+    def receive_tick(self, message: Tick, sender: Any) -> None:
         now = self._clock.wall()
-        self.send(sender, Ticked())
+        if message.answer:
+            self.send(sender, Ticked())
         self._end_silent_hosts()
         if self._dispatch.orphans:
             self._release_orphans(now)
-        self._go_on(now)
+        # Whatever is due earlier than the armed wake-up would have armed an earlier one.
+        if self._armed_until is None or now >= self._armed_until or self._dispatch.has_work:
+            self._go_on(now)
         if self._trimming or abs(now - self._swept_at) >= SWEEP_EVERY_US:
             self._sweep(now)
 

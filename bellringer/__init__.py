@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
 from .actors.client import SchedulerHandle
+from .actors.clock import SYSTEM_CLOCK as clock
 from .actors.core import Core
 from .actors.errors import RequestRefusedError, SchedulerUnavailableError, WrongSchedulerError
 from .actors.guardian import GuardianError
@@ -116,6 +117,7 @@ __all__ = [
     "SyncContext",
     "WrongSchedulerError",
     "__version__",
+    "clock",
     "connect",
     "dependency",
     "handler",

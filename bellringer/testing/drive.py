@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import cast
 
@@ -315,9 +316,11 @@ class Drive(SchedulerHandle):
         self._world.hold(held=False)
         self._world.settle()
 
-    def lose_messages(self, *kinds: type) -> None:
-        """Lose every message of these kinds from now on (see `bellringer.actors.messages`); with none, deliver all."""
-        self._world.system.lose((lambda message: isinstance(message, kinds)) if kinds else None)
+    def lose_messages(self, *kinds: type, times: int | None = None) -> None:
+        """Lose the next messages of these kinds (see `bellringer.actors.messages`), or all of them; without any, none."""
+        left = count(0) if times is None else range(times)
+        lost = iter(left)
+        self._world.system.lose(lambda message: isinstance(message, kinds) and next(lost, None) is not None)
 
 
 def _opener(store: str | Store, database: Path) -> Callable[[], Store]:

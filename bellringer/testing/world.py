@@ -38,6 +38,7 @@ from .transport import DriveTransport
 
 T = TypeVar("T")
 BEAT_US = 1_000_000
+REPEAT_AFTER_US = 50_000
 LAST_SEQ = 2**63 - 1
 ROUNDS_AT_ONE_INSTANT = 100_000
 
@@ -364,7 +365,7 @@ class World:
     # Asking
 
     def ask(self, request: Request, timeout_us: int) -> Reply:
-        """One reply, repeated after a crash of the scheduler as a client does."""
+        """One reply. As a client does, the question is repeated until it is answered or the time is up."""
         batch = RequestBatch(client=self._client, number=next(self._numbers), requests=(request,))
         until = self.clock.monotonic() + timeout_us
         while self.running:
@@ -376,13 +377,10 @@ class World:
                 if reply is not None:
                     self.settle()
                     return reply
-            if self.system.find(SCHEDULER) is None:
-                left = until - self.clock.monotonic()
-                if left <= 0 or self._settling:
-                    break
-                self.pass_time(min(50_000, left))
-            elif self.system.find(SCHEDULER) == scheduler:
+            left = until - self.clock.monotonic()
+            if left <= 0 or self._settling:
                 break
+            self.pass_time(min(REPEAT_AFTER_US, left))
         raise SchedulerUnavailableError("the scheduler does not answer: it was stopped, or its supervisor has given up")
 
     def _reply(self, number: int) -> Reply | None:

@@ -1,0 +1,255 @@
+"""Where requests are answered: one batch, one transaction, and a repeated batch does nothing twice."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import cast
+
+import pytest
+
+from bellringer.actors.desk import Desk
+from bellringer.actors.dispatch import Dispatch
+from bellringer.actors.messages import (
+    Accepted,
+    Cancel,
+    Cancelled,
+    GetHealth,
+    GetJob,
+    HealthTold,
+    JobsListed,
+    ListHistory,
+    ListJobs,
+    Redrive,
+    Refused,
+    Reply,
+    ReplyBatch,
+    Request,
+    RequestBatch,
+    RunNow,
+    Schedule,
+    Scheduled,
+)
+from bellringer.storage import door
+from bellringer.storage.contract import Store
+from bellringer.storage.errors import StorageBusyError, StorageCorruptError
+from bellringer.storage.memory_store import MemoryStore
+from bellringer.storage.sqlite_store import open_store
+from bellringer.storage.values import JobSpec, Placed
+from tests.actors.rows import NOON, SECOND
+
+HOUR = 3_600 * SECOND
+TOLD = cast(HealthTold, "healthy")
+
+
+def spec(job_id: str, at: int = NOON + HOUR, handler: str = "work") -> JobSpec:
+    return door.job_spec(job_id, handler, due_at=at)
+
+
+def put(*ids: str) -> Schedule:
+    return Schedule(jobs=tuple(spec(job_id) for job_id in ids))
+
+
+class Office:
+    """A desk on a store, and a client of it."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.restart()
+
+    def restart(self) -> None:
+        """What a scheduler knows that has just started: the store, and nothing else."""
+        self.memory = MemoryStore()
+        self.dispatch = Dispatch(self.store, self.memory, first_token=1, chance=Random(4))
+        self.desk = Desk(self.dispatch, lambda _now: TOLD)
+
+    def send(self, number: int, *requests: Request, client: str = "a", now: int = NOON) -> ReplyBatch | None:
+        return self.desk.answer(RequestBatch(client=client, number=number, requests=requests), now)
+
+    def ask(self, number: int, *requests: Request, client: str = "a") -> Sequence[Reply]:
+        reply = self.send(number, *requests, client=client)
+        assert reply is not None
+        assert (reply.client, reply.number) == (client, number)
+        return reply.replies
+
+    def ids(self) -> list[str]:
+        return [row.id for row in self.store.jobs()]
+
+    def seq(self, job_id: str) -> int:
+        row = self.store.get(job_id)
+        assert row is not None
+        return row.seq
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def office(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Office]:
+    store: Store = MemoryStore() if request.param == "memory" else open_store(tmp_path / "bot.db")
+    yield Office(store)
+    store.close()
+
+
+# Once and only once
+
+
+def test_b39_a_repeated_batch_gets_the_same_answer_and_does_nothing_twice(office: Office) -> None:
+    first = office.send(1, put("a", "b"), Cancel(ids=("a", "nobody")))
+    seq = office.seq("b")
+    assert first is not None
+    assert first.replies == (Scheduled(), Cancelled(unknown=(1,)))
+    assert office.send(1, put("a", "b"), Cancel(ids=("a", "nobody"))) == first
+    assert office.seq("b") == seq
+    assert office.ids() == ["b"]
+
+
+def test_b39_the_next_scheduler_answers_a_repeated_batch_as_the_one_before(office: Office) -> None:
+    first = office.ask(1, put("a"), put("a"), RunNow(job_id="nobody"))
+    seq = office.seq("a")
+    office.restart()
+    again = office.ask(1, put("a"), put("a"), RunNow(job_id="nobody"))
+    assert list(again) == list(first)
+    assert first[1] == Scheduled(replaced=(0,))
+    assert office.seq("a") == seq
+
+
+def test_the_questions_of_a_repeated_batch_are_asked_anew_by_the_next_scheduler(office: Office) -> None:
+    requests = put("a"), GetJob(job_id="a"), GetHealth()
+    office.ask(1, *requests)
+    office.store.cancel(["a"], NOON)
+    office.restart()
+    again = office.ask(1, *requests)
+    assert again[0] == Scheduled()
+    assert isinstance(again[1], JobsListed)
+    assert [row.status for row in again[1].jobs] == ["cancelled"]
+    assert again[2] is TOLD
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_batch_that_its_client_has_given_up_is_not_answered(office: Office, restarted: bool) -> None:
+    office.ask(2, put("a"))
+    if restarted:
+        office.restart()
+    assert office.send(1, put("b")) is None
+    assert office.ids() == ["a"]
+
+
+def test_two_clients_may_use_the_same_number(office: Office) -> None:
+    office.ask(1, put("a"), client="one")
+    assert office.ask(1, put("b"), client="two") == (Scheduled(),)
+    assert office.ids() == ["a", "b"]
+
+
+def test_a_batch_that_only_asks_stores_no_reply(office: Office) -> None:
+    office.ask(1, GetJob(job_id="a"), ListJobs(), ListHistory(), GetHealth())
+    assert office.store.recall_replies("a") is None
+
+
+def test_only_the_latest_thousand_clients_are_kept_in_memory_and_all_in_the_store(office: Office) -> None:
+    for number in range(1_002):
+        office.ask(1, Cancel(ids=()), client=f"client {number}")
+    assert office.send(1, put("a"), client="client 0") == ReplyBatch(
+        client="client 0", number=1, replies=(Cancelled(),)
+    )
+    assert office.ids() == []
+
+
+# Answers
+
+
+def test_scheduling_an_id_again_says_which_were_replaced(office: Office) -> None:
+    office.ask(1, put("b"))
+    assert office.ask(2, put("a", "b", "c")) == (Scheduled(replaced=(1,)),)
+
+
+def test_cancel_says_which_were_not_there(office: Office) -> None:
+    office.ask(1, put("a"))
+    assert office.ask(2, Cancel(ids=("x", "a", "y"))) == (Cancelled(unknown=(0, 2)),)
+
+
+def test_cancel_finds_jobs_in_memory_too(office: Office) -> None:
+    office.ask(1, Schedule(jobs=(spec("m"),), in_memory=True, keeper="h"))
+    assert office.ask(2, Cancel(ids=("m",))) == (Cancelled(),)
+    assert office.memory.jobs() == []
+
+
+def test_run_now_and_redrive_say_why_they_are_refused(office: Office) -> None:
+    office.ask(1, put("a"))
+    gone, wrong, redriven = office.ask(2, RunNow(job_id="x"), Redrive(job_id="a"), RunNow(job_id="a"))
+    assert gone == Refused(code="not_found", sentence="job 'x' is not there")
+    assert isinstance(wrong, Refused)
+    assert wrong.code == "wrong_state"
+    assert redriven == Accepted()
+
+
+def test_a_list_shows_stored_and_in_memory_jobs_in_due_order(office: Office) -> None:
+    office.ask(1, Schedule(jobs=(spec("late", NOON + HOUR), spec("early", NOON))))
+    office.ask(2, Schedule(jobs=(spec("middle", NOON + SECOND),), in_memory=True, keeper="h"))
+    (listed,) = office.ask(3, ListJobs())
+    assert isinstance(listed, JobsListed)
+    assert [row.id for row in listed.jobs] == ["early", "middle", "late"]
+
+
+def test_the_timer_is_told_the_earliest_due_time_that_a_batch_made(office: Office) -> None:
+    office.ask(1, Schedule(jobs=(spec("a", NOON + HOUR), spec("b", NOON + SECOND))))
+    assert office.desk.earliest == NOON + SECOND
+    office.ask(2, GetHealth())
+    assert office.desk.earliest is None
+
+
+def test_a_process_that_is_gone_takes_its_closures_with_it_and_no_others(office: Office) -> None:
+    for keeper in ("h1", "h2"):
+        office.ask(1, Schedule(jobs=(spec(keeper),), in_memory=True, keeper=keeper), client=keeper)
+    office.desk.forget_keeper("h1", NOON)
+    office.desk.forget_keeper("h1", NOON)
+    assert [row.id for row in office.memory.jobs()] == ["h2"]
+
+
+# What goes wrong
+
+
+class Failing(MemoryStore):
+    """A store whose next `put` raises this."""
+
+    error: Exception | None = None
+
+    def put(self, specs: Sequence[JobSpec], now: int) -> list[Placed]:
+        error, self.error = self.error, None
+        if error is not None:
+            raise error
+        return super().put(specs, now)
+
+
+def test_b69_while_storage_is_busy_all_of_a_batch_is_refused_and_can_be_sent_again() -> None:
+    store = Failing()
+    office = Office(store)
+    store.error = StorageBusyError("the database is busy")
+    refused = office.ask(1, Cancel(ids=("x",)), put("a"))
+    assert refused == (Refused(code="storage_busy", sentence="the database is busy", again=True),) * 2
+    assert office.ask(1, Cancel(ids=("x",)), put("a")) == (Cancelled(unknown=(0,)), Scheduled())
+
+
+def test_b50_a_corrupt_database_is_refused_without_hope() -> None:
+    store = Failing()
+    store.error = StorageCorruptError("not a database")
+    (refused,) = Office(store).ask(1, put("a"))
+    assert isinstance(refused, Refused)
+    assert (refused.code, refused.again) == ("storage_corrupt", False)
+
+
+def test_a_request_that_fails_inside_costs_itself_only() -> None:
+    office = Office(MemoryStore())
+    broken = Schedule(jobs=(cast(JobSpec, ("no job",)),))
+    first, failed, last = office.ask(1, put("a"), broken, put("b"))
+    assert (first, last) == (Scheduled(), Scheduled())
+    assert isinstance(failed, Refused)
+    assert failed.code == "failed"
+    assert failed.sentence.startswith("Schedule failed inside the scheduler")
+    assert office.ids() == ["a", "b"]
+
+
+def test_a_batch_with_a_failed_request_does_nothing_twice_either() -> None:
+    office = Office(MemoryStore())
+    broken = Schedule(jobs=(cast(JobSpec, ("no job",)),))
+    first = office.ask(1, put("a"), broken)
+    seq = office.seq("a")
+    office.restart()
+    assert list(office.ask(1, put("a"), broken)) == list(first)
+    assert office.seq("a") == seq
