@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from ..storage.errors import BellringerError, StorageError
 from ..storage.values import JobRow
 from . import replies
-from .dispatch import Dispatch, Shelf
+from .dispatch import Dispatch
 from .messages import (
     Accepted,
     Cancel,
@@ -32,6 +32,7 @@ from .messages import (
     Scheduled,
     SessionsListed,
 )
+from .shelf import Shelf
 
 CLIENTS_REMEMBERED = 1_000
 ROWS_AT_ONCE = 10_000

@@ -4,10 +4,7 @@ Each pass is one transaction: results that have come are settled, and what they 
 after its commit is anything sent or forgotten. A pass that fails changes nothing; the results wait for the next.
 """
 
-from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
 from random import Random
-from typing import NamedTuple
 
 from ..storage.contract import Store
 from ..storage.values import ChatId, Claim, ClaimedRow, Cursor, DueRow, RunOrder, RunResult, Settlement
@@ -16,40 +13,12 @@ from .backlog import LAST_SEQ, ROWS_PER_LANE, Backlog
 from .events import after_settling
 from .hosts import Host, Hosts
 from .messages import Event
+from .shelf import HANDLER, RowsInOrder, Run, Shelf, lane_reason
 
 LEASE_US = 15_000_000
 PAGE = 256
 PAGES_AT_ONCE = 20
 RELEASED_AT_ONCE = 1_000
-LANE = "lane:"
-HANDLER = "handler:"
-
-
-class Run(NamedTuple):
-    """A claim that is out, as much of it as settling a good end takes."""
-
-    shelf: "Shelf"
-    host: str
-    seq: int
-    lane: ChatId | None
-    due_at: int
-    next_due_at: int | None
-    rule: str | None
-    handler: str
-    job_id: str
-    attempt: int
-    suspect: bool
-
-
-@dataclass(slots=True)
-class Shelf:
-    """A store, what is due in it, and what is to be settled in it."""
-
-    store: Store
-    backlog: Backlog
-    results: dict[int, RunResult] = field(default_factory=dict)
-    settlements: dict[int, Settlement] = field(default_factory=dict)
-    long_lanes: set[ChatId] = field(default_factory=set)
 
 
 class Dispatch:
@@ -406,39 +375,3 @@ class Dispatch:
         """The earliest attempt that is still to come. What is due already waits for room, not for time."""
         coming = [shelf.store.next_attempt_at(Cursor(now, LAST_SEQ)) for shelf in self.shelves]
         return min((at for at in coming if at is not None), default=None)
-
-
-class RowsInOrder:
-    """Rows of all handlers that have room, merged in due order. Handlers may be declared full on the way."""
-
-    def __init__(self, backlog: Backlog, full: set[str]) -> None:
-        self._backlog = backlog
-        self._full = full
-        self._heads = [head for head in backlog.heads() if head[2] not in full]
-        heapify(self._heads)
-
-    def __iter__(self) -> "RowsInOrder":
-        return self
-
-    def __next__(self) -> DueRow:
-        while self._heads:
-            handler = heappop(self._heads)[2]
-            if handler in self._full:
-                continue
-            row = self._backlog.pop(handler)
-            if row is None:
-                continue
-            head = self._backlog.head(handler)
-            if head is not None:
-                heappush(self._heads, head)
-            return row
-        raise StopIteration
-
-
-def lane_reason(lane: ChatId) -> str:
-    return f"{LANE}{'s' if isinstance(lane, str) else 'i'}:{lane}"
-
-
-def lane_of(reason: str) -> ChatId:
-    kind, _, text = reason.removeprefix(LANE).partition(":")
-    return int(text) if kind == "i" else text

@@ -53,7 +53,7 @@ class KeyRing:
         for key in self._keys.values():
             if hmac.compare_digest(hmac.digest(key, body, "sha256"), signature):
                 return pickle.loads(body)  # only what a holder of the key has written
-        self.refuse(f"an unsigned or foreign frame of {len(frame)} bytes")
+        return self.refuse(f"an unsigned or foreign frame of {len(frame)} bytes")
 
     def refuse(self, what: str) -> NoReturn:
         """Count it, and tell the log of this process's first one. Raises `ForeignFrameError`."""

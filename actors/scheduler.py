@@ -9,7 +9,6 @@ import os
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -20,44 +19,44 @@ from ..storage.errors import BellringerError, DatabaseInUseError, StorageError
 from ..storage.lock import DatabaseLock
 from ..storage.memory_store import MemoryStore
 from ..storage.sqlite_store import open_store
-from ..storage.values import Counts, RunOrder
-from . import corrections, events, logs, processes
+from ..storage.values import Counts
+from . import events, logs, processes
+from .alarm import Alarm
 from .clock import SYSTEM_CLOCK, Clock
 from .desk import Desk
-from .dispatch import LANE, LEASE_US, Dispatch, lane_of
+from .dispatch import Dispatch
 from .folder import PrivateFolder
 from .frames import KEYS
 from .hosts import Host
 from .messages import (
     DatabaseOpened,
-    EndHost,
     Event,
     HealthTold,
     HostJoined,
     HostLeft,
     HostReported,
-    JoinAgain,
     OpenDatabase,
     OpeningFailed,
     RequestBatch,
-    RunBatch,
     StopClaiming,
     Stopped,
     StopRunning,
     Tick,
     Ticked,
 )
+from .reception import Reception
+from .shelf import LANE, lane_of
 from .version import VERSION
+from .watch import Watch
 
 log = logging.getLogger("bellringer.scheduler")
 
-LONGEST_ARM_US = 60_000_000
 SWEEP_EVERY_US = 120_000_000
 STORAGE_PAUSE_US = 200_000
 SOON_US = 1_000
 STOPPING_LOOK_US = 200_000
 HOSTS_COMPLETE_AFTER_US = 1_000_000
-TRIMMED_AT_ONCE = 500
+TRIMMED_AT_ONCE = 4_000
 DAY_US = 86_400_000_000
 
 
@@ -75,12 +74,11 @@ class Scheduler(Actor):
         self._desk: Desk
         self._storage = "ok"
         self._started_at = 0
-        self._armed_until: int | None = None
-        self._arming = 0
         self._swept_at = 0
         self._trimming = False
-        self._watched: dict[int, str] = {}
-        self._releasing: set[str] = set()
+        self._watch = Watch()
+        self._alarm = Alarm(self, SYSTEM_CLOCK)
+        self._reception: Reception
         self._stopping: tuple[Any, int] | None = None
         self._to_tell: list[Event] = []
         self._process = processes.identity()
@@ -104,9 +102,8 @@ class Scheduler(Actor):
                 receiver(message, sender)
             except Exception:  # a receiver that raises is called again with the same message
                 log.exception("%s was not handled", type(message).__name__)
-        if self._watched:
-            return ThespianWatch(list(self._watched))
-        return None
+        watched = self._watch.descriptors
+        return ThespianWatch(watched) if watched else None
 
     # Opening
 
@@ -137,11 +134,21 @@ class Scheduler(Actor):
         self._dispatch.hosts_complete_at = now + HOSTS_COMPLETE_AFTER_US
         self._dispatch.durable.long_lanes.update(lane_of(reason) for reason in durable.waiting(LANE))
         self._desk = Desk(self._dispatch, self._health)
+        self._alarm = Alarm(self, self._clock)
+        self._reception = Reception(
+            self._dispatch,
+            clock=self._clock,
+            kernel=self._kernel,
+            watch=self._watch,
+            send=self.send,
+            process=self._process,
+            supervisor=sender,
+        )
         if message.supervisor:
-            self._watch(message.supervisor)
+            self._watch.add(message.supervisor, self._kernel)
         for row in durable.claimed():
             self._dispatch.inherit(row)
-        self._release_orphans(now)
+        self._reception.release_orphans()
         for lane in list(self._dispatch.durable.long_lanes):
             if lane not in self._dispatch.busy_lanes:
                 self._dispatch.release_lane(lane)
@@ -178,7 +185,7 @@ class Scheduler(Actor):
             if earliest <= now:
                 self._go_on(now)
             else:
-                self._arm(earliest, now)
+                self._alarm.arm(earliest, now)
 
     def _health(self, now: int) -> HealthTold:
         assert self._opened is not None
@@ -202,7 +209,7 @@ class Scheduler(Actor):
             in_memory=in_memory,
             hosts=tuple(host.seen() for host in dispatch.hosts),
             next_attempt_at=next_attempt_at,
-            armed_wakeups=corrections.armed_wakeups(self),
+            armed_wakeups=self._alarm.armed,
             restarts=self._opened.restarts,
             frames_refused=KEYS.refused,
             version=VERSION,
@@ -211,126 +218,58 @@ class Scheduler(Actor):
     # Hosts
 
     def receive_host_joined(self, message: HostJoined, sender: Any) -> None:
-        now = self._clock.wall()
-        known = self._dispatch.hosts.by_id.get(message.host)
-        host = Host(
-            host=message.host,
-            kind=message.kind,
-            process=message.process,
-            address=sender,
-            handlers=frozenset(message.handlers),
-            places=message.places,
-            heard_at=self._clock.monotonic(),
-            wants_events=message.wants_events,
-            joining=message.joining,
-        )
-        if known is not None:
-            host.running = known.running
-            host.batch = known.batch
-        self._dispatch.hosts.add(host)
-        self._watch(message.process)
-        for result in message.results:
-            self._dispatch.take_result(host, result)
-        held = set(message.holding) | {result.token for result in message.results}
-        for row in [row for row in self._dispatch.orphans.values() if row.host == host.host]:
-            if row.token in held:
-                self._dispatch.confirm(host, row.token)
-            else:
-                self._dispatch.lose(row.token, now)
-        for token in [token for token in host.running if token not in held]:
-            self._dispatch.lose(token, now)
-        for token in message.holding:
-            if token not in self._dispatch.running:
-                host.dropped.append(token)
-        self._releasing |= host.handlers
-        self._go_on(now)
+        self._reception.receive_host_joined(message, sender)
+        self._go_on(self._clock.wall())
 
     def receive_host_reported(self, message: HostReported, sender: Any) -> None:
-        host = self._dispatch.hosts.by_id.get(message.host)
-        if host is None:
-            self.send(sender, JoinAgain(host=message.host))
-            return
-        host.address = sender
-        host.heard_at = self._clock.monotonic()
-        host.open = message.open
-        host.ready = host.ready or message.received >= host.batch
-        for result in message.results:
-            self._dispatch.take_result(host, result)
+        self._reception.receive_host_reported(message, sender)
         self._go_on(self._clock.wall())
 
     def receive_host_left(self, message: HostLeft, sender: Any) -> None:
-        host = self._dispatch.hosts.by_id.get(message.host)
-        if host is not None:
-            for result in message.results:
-                self._dispatch.take_result(host, result)
-            self._end_host(host, "its host was stopped", crashed=False)
+        self._forget_closures(self._reception.receive_host_left(message, sender))
 
     def receive_watch(self, message: WatchMessage, _sender: Any) -> None:
-        for descriptor in message.ready:
-            process = self._watched.pop(descriptor, None)
-            if process is None:
-                continue
-            os.close(descriptor)
+        for process in self._watch.ended(message.ready):
             if self._opened is not None and process == self._opened.supervisor:
                 log.warning("the supervisor has ended, and so does its scheduler")
                 os._exit(1)
-            for host in [host for host in self._dispatch.hosts if host.process == process]:
-                self._end_host(host, f"its host, process {process.partition('-')[0]}, ended", crashed=True)
-        self._release_orphans(self._clock.wall())
+            self._forget_closures(self._reception.process_ended(process))
+        self._reception.release_orphans()
+        self._go_on(self._clock.wall())
 
-    def _watch(self, process: str) -> None:
-        if not process or process in self._watched.values():
-            return
-        descriptor = self._kernel.open_pidfd(process)
-        if descriptor is not None:
-            self._watched[descriptor] = process
-
-    def _end_host(self, host: Host, reason: str, *, crashed: bool) -> None:
+    def _forget_closures(self, ended: list[Host]) -> None:
         now = self._clock.wall()
-        self._desk.forget_keeper(host.host, now)
-        self._dispatch.release_host(host, now, reason, crashed=crashed)
-        self._go_on(now)
-
-    def _release_orphans(self, now: int) -> None:
-        """Claims of an earlier scheduler: at once where the host is gone, and after the lease where it is silent."""
-        for row in list(self._dispatch.orphans.values()):
-            process = row.host.rpartition("/")[0]
-            if not process or not self._kernel.is_alive(process):
-                self._dispatch.release_orphan(row, now, "its host has ended", crashed=True)
-            elif now - self._started_at > LEASE_US:
-                self._dispatch.release_orphan(row, now, "its host has not answered for the lease", crashed=False)
-
-    def _end_silent_hosts(self) -> None:
-        silent_since = self._clock.monotonic() - LEASE_US
-        for host in list(self._dispatch.hosts):
-            if host.running and host.heard_at < silent_since:
-                self._end_host(host, "its host has given no sign of life for the lease", crashed=False)
-                if host.kind == "handler actor":
-                    self.send(self._supervisor, EndHost(process=host.process, reason="no sign of life"))
+        for host in ended:
+            self._desk.forget_keeper(host.host, now)
+        if ended:
+            self._go_on(now)
 
     # Time
 
     def receive_wakeup(self, message: WakeupMessage, _sender: Any) -> None:
-        if message.payload == self._arming:
-            self._armed_until = None
+        if self._alarm.rings(message.payload):
             self._go_on(self._clock.wall())
 
     def receive_tick(self, message: Tick, sender: Any) -> None:
         now = self._clock.wall()
         if message.answer:
             self.send(sender, Ticked())
-        self._end_silent_hosts()
+        self._forget_closures(self._reception.end_silent_hosts())
         if self._dispatch.orphans:
-            self._release_orphans(now)
-        # Whatever is due earlier than the armed wake-up would have armed an earlier one.
-        if self._armed_until is None or now >= self._armed_until or self._dispatch.has_work:
+            self._reception.release_orphans()
+        # Whatever is due earlier than the alarm would have armed it for an earlier instant.
+        if self._alarm.is_due(now) or self._dispatch.has_work:
             self._go_on(now)
         if self._trimming or abs(now - self._swept_at) >= SWEEP_EVERY_US:
             self._sweep(now)
 
     def _sweep(self, now: int) -> None:
+        """The look that needs no timer and trusts no memory: read the due order anew, and trim the ledger."""
         assert self._opened is not None
         self._swept_at = now
+        if not self._trimming:
+            self._dispatch.start_over()
+            self._go_on(now)
         settings = self._opened.settings
         try:
             trimmed = self._dispatch.durable.store.trim(
@@ -343,42 +282,29 @@ class Scheduler(Actor):
         except StorageError as error:
             self._blocked(error)
 
-    def _arm(self, at: int | None, now: int) -> None:
-        """Have one wake-up for this instant, unless an earlier one is armed."""
-        at = now + LONGEST_ARM_US if at is None else min(at, now + LONGEST_ARM_US)
-        if self._armed_until is not None and now < self._armed_until <= at:
-            return
-        corrections.forget_wakeups(self)
-        self._arming += 1
-        self._armed_until = at
-        # The clock is read anew: a pass has taken its time since `now`.
-        self.wakeupAfter(timedelta(microseconds=max(at - self._clock.wall(), 1)), self._arming)
-
     # The pass
 
     def _go_on(self, now: int) -> None:
-        """Settle and claim what can be, send what came of it, and arm the timer for what comes next."""
+        """Settle and claim what can be, send what came of it, and arm the alarm for what comes next."""
         try:
-            if self._releasing and not self._dispatch.release_waiting(frozenset(self._releasing)):
-                self._releasing.clear()
+            more = self._reception.put_back()
             orders, told = self._dispatch.pass_over(now)
         except StorageError as error:
             self._blocked(error)
-            self._arm(now + STORAGE_PAUSE_US, now)
+            self._alarm.arm(now + STORAGE_PAUSE_US, now)
             return
         if self._storage != "ok":
             log.warning("storage works again")
             self._storage = "ok"
         self._tell(told)
-        self._send_batches(orders)
-        if self._stopping is not None and self._stop_if_done(now):
-            return
+        self._reception.send_batches(orders)
         if self._stopping is not None:
-            self._arm(now + STOPPING_LOOK_US, now)
-            return
-        more = self._dispatch.more_is_due or bool(self._releasing)
-        self._armed_until = self._armed_until if not more else None
-        self._arm(now + SOON_US if more else self._dispatch.next_attempt_at(now), now)
+            if not self._stop_if_done(now):
+                self._alarm.arm(now + STOPPING_LOOK_US, now)
+        elif more or self._dispatch.more_is_due:
+            self._alarm.arm(now + SOON_US, now)
+        else:
+            self._alarm.arm(self._dispatch.next_attempt_at(now), now)
 
     def _blocked(self, error: StorageError) -> None:
         if self._storage != str(error):
@@ -391,31 +317,6 @@ class Scheduler(Actor):
         for event in told:
             events.write(event)
         self._dispatch.hosts.tell(told)
-
-    def _send_batches(self, orders: dict[str, list[RunOrder]]) -> None:
-        for host in self._dispatch.hosts:
-            given = orders.get(host.host, ())
-            news = host.events if host.ready else ()
-            if not (given or host.settled or host.dropped or host.to_welcome or news):
-                continue
-            if given or news:
-                host.batch += 1
-                host.ready = False
-            batch = RunBatch(
-                scheduler=self._process,
-                number=host.batch,
-                orders=tuple(given),
-                settled=tuple(host.settled),
-                dropped=tuple(host.dropped),
-                events=tuple(news),
-                joining=host.joining,
-            )
-            host.settled.clear()
-            host.dropped.clear()
-            host.to_welcome = False
-            if news:
-                host.events.clear()
-            self.send(host.address, batch)
 
     # Stopping
 
@@ -453,6 +354,4 @@ class Scheduler(Actor):
             shelf.store.close()
         if self._lock is not None:
             self._lock.release()
-        for descriptor in self._watched:
-            os.close(descriptor)
-        self._watched.clear()
+        self._watch.close()

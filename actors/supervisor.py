@@ -31,6 +31,7 @@ from .messages import (
 )
 from .names import SCHEDULER
 from .scheduler import Scheduler
+from .watch import Watch
 
 log = logging.getLogger("bellringer.supervisor")
 
@@ -64,7 +65,7 @@ class Supervisor(Actor):
         self._restarted = 0
         self._failed: str | None = None
         self._ending = False
-        self._watched: dict[int, tuple[Child, str]] = {}
+        self._watch = Watch()
         self._retired: set[str] = set()
         self._receivers: dict[type, Callable[[Any, Any], None]] = {
             Supervise: self.receive_supervise,
@@ -89,7 +90,8 @@ class Supervisor(Actor):
                 receiver(message, sender)
             except Exception:  # a receiver that raises is called again with the same message
                 log.exception("%s was not handled", type(message).__name__)
-        return ThespianWatch(list(self._watched)) if self._watched else None
+        watched = self._watch.descriptors
+        return ThespianWatch(watched) if watched else None
 
     def receive_supervise(self, message: Supervise, sender: Any) -> None:
         if self._order is None:
@@ -146,12 +148,9 @@ class Supervisor(Actor):
 
     def _filled(self, child: Child, process: str, address: Any) -> None:
         child.address, child.process = address, process
-        if self._order is not None and self._order.clock is None and (child, process) not in self._watched.values():
-            descriptor = processes.open_pidfd(process)
-            if descriptor is None:
-                self._ended(child)
-            else:
-                self._watched[descriptor] = child, process
+        in_one_process = self._order is not None and self._order.clock is not None
+        if not in_one_process and not self._watch.add(process, processes):
+            self._ended(child)
 
     def receive_opening_failed(self, message: OpeningFailed, sender: Any) -> None:
         if message.fatal:
@@ -166,11 +165,9 @@ class Supervisor(Actor):
     # Children that end
 
     def receive_watch(self, message: WatchMessage, _sender: Any) -> None:
-        for descriptor in message.ready:
-            child, process = self._watched.pop(descriptor, (None, ""))
-            if child is not None:
-                os.close(descriptor)
-                self._retired.discard(process)
+        for process in self._watch.ended(message.ready):
+            self._retired.discard(process)
+            for child in (self._scheduler, *self._hosts):
                 if child.process == process:
                     self._ended(child)
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from itertools import count
 from typing import TypeVar
 
+from ..actors import alarm
 from ..actors.errors import SchedulerUnavailableError
 from ..actors.messages import (
     Event,
@@ -26,7 +27,6 @@ from ..actors.messages import (
     Ticked,
 )
 from ..actors.names import SCHEDULER
-from ..actors.scheduler import LONGEST_ARM_US
 from ..actors.synchronous import Address, Leave, Report, SynchronousSystem, Thaw, host_actor, supervisor
 from ..handlers.registry import Registry
 from ..storage.values import Cursor
@@ -356,7 +356,7 @@ class World:
         yield None if attempt is None else attempt - wall + now
         for waiting in self.system.wakeups:
             # One that only looks whether there is anything to do can be left out when there is not.
-            if busy or waiting.duration_us != LONGEST_ARM_US:
+            if busy or waiting.duration_us != alarm.LONGEST_US:
                 yield waiting.at
         for host in self.hosts:
             if host.moves:

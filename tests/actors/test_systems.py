@@ -110,8 +110,9 @@ def test_b35_when_a_killed_guardian_is_gone_another_serves_at_once(served: Serve
         first.kill()
         first.wait(PATIENCE_S)
         second = served.start(tmp_path / "bot.db")
-        assert handle.get("kept") is not None
+        eventually(lambda: is_served(tmp_path / "bot.db"))
         assert guardian_of(tmp_path / "bot.db") == second.pid
+        assert handle.get("kept") is not None
 
 
 def test_b42_start_twice_joins_the_system_that_runs(tmp_path: Path) -> None:
@@ -177,7 +178,7 @@ def test_a_start_that_cannot_be_had_says_why(tmp_path: Path) -> None:
     with pytest.raises(GuardianError, match="its parent folder must exist"):
         bellringer.start(tmp_path / "nowhere" / "bot.db")
     (tmp_path / "bot.db").write_bytes(b"no database at all, but long enough to look like one" * 40)
-    with pytest.raises(GuardianError, match="not a database"):
+    with pytest.raises(GuardianError, match="is not an SQLite database"):
         bellringer.start(tmp_path / "bot.db")
 
 
