@@ -15,7 +15,6 @@ from contextlib import suppress
 from ..handlers.environment import Environment
 from ..handlers.registry import Handler, Registry
 from ..handlers.transports import Transport
-from . import processes
 from .clock import SYSTEM_CLOCK, sleep
 from .closures import Closures
 from .connection import Connection, Context
@@ -61,7 +60,6 @@ class Attachment:
         self._welcomed = threading.Event()
         self._closing = threading.Event()
         self._stop_running_until: int | None = None
-        self._pidfd: int | None = None
         self._joined_at = 0
 
     @property
@@ -190,6 +188,8 @@ class Attachment:
         context.watch([self._pipe[0]])
         context.tell(self._here.joined())
         self._joined_at = SYSTEM_CLOCK.monotonic()
+        if not self._closing.is_set():
+            self._stop_running_until = None
         return context
 
     def _serve(self, context: Context) -> None:
@@ -214,7 +214,7 @@ class Attachment:
         stranger = here.scheduler is None
         here.take(batch, now)
         if stranger and here.scheduler is not None and not self._join_again.is_set():
-            self._watch_scheduler(context, here.scheduler)
+            context.watch_scheduler(here.scheduler)
             self._welcomed.set()
             self._rejoined(here.host)
         for event in batch.events:
@@ -229,7 +229,7 @@ class Attachment:
         called = False
         with suppress(BlockingIOError):
             called = bool(os.read(self._pipe[0], 65_536))
-        if self._pidfd is not None and here.scheduler is not None and not processes.is_alive(here.scheduler):
+        if here.scheduler is not None and context.scheduler_has_ended:
             raise SchedulerUnavailableError("the scheduler has ended")
         moves = not here.give_back(now)
         if here.open != moves:
@@ -240,14 +240,6 @@ class Attachment:
         if called or here.owes_a_report(now):
             context.tell(here.report(now))
 
-    def _watch_scheduler(self, context: Context, process: str) -> None:
-        if self._pidfd is not None:
-            os.close(self._pidfd)
-        self._pidfd = processes.open_pidfd(process)
-        if self._pidfd is None:
-            raise SchedulerUnavailableError("the scheduler has ended")
-        context.watch([self._pipe[0], self._pidfd])
-
     def _tell_listeners(self, event: Event) -> None:
         for listener in self._listeners:
             try:
@@ -256,11 +248,7 @@ class Attachment:
                 log.exception("a listener failed on %s", event.kind)
 
     def _lose(self, context: Context | None) -> None:
-        if self._pidfd is not None:
-            os.close(self._pidfd)
-            self._pidfd = None
         if context is not None:
-            context.watch([])
             context.close()
             self._connection.lost(context.generation)
 

@@ -75,9 +75,10 @@ class Backlog:
 
     def _offer(self, row: DueRow) -> None:
         self._held[row.seq] = row
-        heap = self._free.get(row.handler)
+        line = line_of(row)
+        heap = self._free.get(line)
         if heap is None:
-            heap = self._free[row.handler] = []
+            heap = self._free[line] = []
         heappush(heap, (row.next_attempt_at, row.seq, row))
 
     def rewind(self, due_at: int) -> None:
@@ -150,6 +151,11 @@ class Backlog:
         self._free.clear()
         self._behind.clear()
         self._first.clear()
+
+
+def line_of(row: DueRow) -> str:
+    """Suspects stand in a line of their own: they wait for an empty host, and the others need not wait behind them."""
+    return row.handler if row.crashes == 0 else f"{row.handler}\0suspect"
 
 
 def _insert(line: deque[DueRow], row: DueRow) -> None:

@@ -1,6 +1,7 @@
 """A process's way into a running system: contexts to talk through, and where the scheduler is."""
 
 import os
+import select
 import threading
 from contextlib import suppress
 from typing import Any
@@ -99,6 +100,7 @@ class Context:
         self.scheduler: ActorAddress | None = None
         self._process = ""
         self._pidfd: int | None = None
+        self._also: list[int] = []
 
     def find_scheduler(self) -> ActorAddress:
         """Resolve the name. Raises `SchedulerUnavailableError` while nobody has it."""
@@ -121,25 +123,37 @@ class Context:
 
     def watch_scheduler(self, process: str) -> None:
         """Have `ask` and `listen` return None at once when this process ends."""
-        if process == self._process:
-            return
-        self._process = process
+        if process != self._process:
+            self._process = process
+            self._close_pidfd()
+            self._pidfd = processes.open_pidfd(process)
+            self._set_watch()
+
+    @property
+    def scheduler_has_ended(self) -> bool:
+        """Whether the process that is watched is gone."""
+        return self._pidfd is None or bool(select.select([self._pidfd], [], [], 0)[0])
+
+    def _close_pidfd(self) -> None:
+        # A closed descriptor in the watch list would be another thing's soon.
+        self._base.transport.set_watch(self._also)
         if self._pidfd is not None:
             os.close(self._pidfd)
-        self._pidfd = processes.open_pidfd(process)
-        self.watch([] if self._pidfd is None else [self._pidfd])
+            self._pidfd = None
+
+    def _set_watch(self) -> None:
+        self._base.transport.set_watch(self._also if self._pidfd is None else [*self._also, self._pidfd])
 
     def listen(self, timeout_s: float) -> object:
         return system.listen(self._base, timeout_s, SYSTEM_CLOCK.monotonic)
 
     def watch(self, descriptors: list[int]) -> None:
-        """Have `listen` return None at once while one of these is readable."""
-        self._base.transport.set_watch(descriptors)
+        """Have `listen` return None at once while one of these is readable, too."""
+        self._also = descriptors
+        self._set_watch()
 
     def close(self) -> None:
-        self.watch([])
-        if self._pidfd is not None:
-            os.close(self._pidfd)
-            self._pidfd = None
+        self._also = []
+        self._close_pidfd()
         with suppress(OSError):  # its sockets may be closed from the other side
             self._base.exit_context()

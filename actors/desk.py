@@ -57,7 +57,11 @@ class Desk:
         self.earliest = None
         before = self._answered.get(batch.client)
         if before is None:
-            told = self._dispatch.durable.store.recall_replies(batch.client)
+            try:
+                told = self._dispatch.durable.store.recall_replies(batch.client)
+            except StorageError as error:
+                refusals = (_refusal(error),) * len(batch.requests)
+                return ReplyBatch(client=batch.client, number=batch.number, replies=refusals)
             if told is not None and told[0] >= batch.number:
                 return None if told[0] > batch.number else self._told_before(batch, told[1], now)
         elif before.number >= batch.number:

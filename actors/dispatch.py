@@ -9,7 +9,7 @@ from random import Random
 from ..storage.contract import Store
 from ..storage.values import ChatId, Claim, ClaimedRow, Cursor, DueRow, RunOrder, RunResult, Settlement
 from . import policy
-from .backlog import LAST_SEQ, ROWS_PER_LANE, Backlog
+from .backlog import LAST_SEQ, ROWS_PER_LANE, Backlog, line_of
 from .events import after_settling
 from .hosts import Host, Hosts
 from .messages import Event
@@ -244,8 +244,7 @@ class Dispatch:
                 shelf.backlog.leave_lane(row.chat_id)
                 return
             later.append(row)
-            if not suspect:
-                full.add(row.handler)
+            full.add(line_of(row))
             return
         self._token += 1
         decision = policy.decide(row, now, token=self._token, host=host.host, lease_us=LEASE_US + row.time_limit_us)

@@ -4,7 +4,6 @@ There is no thread of its own: whoever calls while nothing is under way carries 
 next in line. A batch that gets no answer is repeated under its number until its callers' time is up.
 """
 
-import os
 import secrets
 import threading
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from . import processes
 from .clock import SYSTEM_CLOCK, sleep
 from .connection import Connection, Context
 from .errors import SchedulerUnavailableError
+from .forking import call_in_child
 from .messages import Refused, Reply, ReplyBatch, Request, RequestBatch
 
 FIRST_WAIT_S = 0.5
@@ -45,7 +45,7 @@ class Exchange:
         self._ensure = ensure
         self._mutex = threading.Lock()
         self._begin()
-        os.register_at_fork(after_in_child=self._begin_after_fork)
+        call_in_child(self._begin_after_fork)
 
     def _begin(self) -> None:
         self._client = f"{processes.identity()}/{secrets.token_hex(8)}"

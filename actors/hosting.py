@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from . import processes
 from .clock import SYSTEM_CLOCK, sleep
 from .folder import NotRunningError, PrivateFolder
+from .forking import call_in_child
 from .guardian import GuardianError
 from .messages import Settings
 
@@ -32,7 +33,7 @@ class Hosting:
         self._stopped = False
         self._tried_at = 0
         self._keeper: threading.Thread | None = None
-        os.register_at_fork(after_in_child=self._forget)
+        call_in_child(self._forget)
 
     def _forget(self) -> None:
         """A forked child must not keep its parent's system alive."""

@@ -5,16 +5,20 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import due, profiling, report, resting, scheduling
+from . import due, processes, profiling, report, resting, scheduling
 from .measuring import Benchmark, Figure, Line, Plan, line
 
 ALL = (*scheduling.BENCHMARKS, *due.BENCHMARKS, *resting.BENCHMARKS)
+REST_WITHIN_S = 20.0
 BY_NAME = {benchmark.name: benchmark for benchmark in ALL}
 
 
 def measured(benchmark: Benchmark, rounds: int, *, quick: bool) -> dict[str, Line]:
     figures: dict[str, list[Figure]] = {row.key: [] for row in benchmark.rows}
-    for _ in range(rounds):
+    for round_number in range(1, rounds + 1):
+        busy = processes.wait_for_rest(REST_WITHIN_S)
+        if busy >= processes.QUIET:
+            print(f"{benchmark.name}, round {round_number}: the machine is {busy:.0%} busy with other things")
         with tempfile.TemporaryDirectory(prefix="bellringer-bench-") as folder:
             for key, figure in benchmark.measure(Plan(Path(folder), quick)).items():
                 figures[key].append(figure)

@@ -1,9 +1,11 @@
 """What the kernel knows of a tree of processes: names, processor time, memory. Linux."""
 
 import os
+import time
 from pathlib import Path
 from typing import NamedTuple
 
+QUIET = 0.1
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -66,3 +68,20 @@ def memory(pid: int) -> Memory:
 def resident(pid: int) -> int:
     """Bytes; as `memory`, but cheap."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def wait_for_rest(within_s: float) -> float:
+    """Wait until the machine has next to nothing to do, or the time is up; the share of it that was busy at the end."""
+    until = time.monotonic() + within_s
+    while True:
+        busy_before, all_before = _ticks()
+        time.sleep(0.5)
+        busy, everything = _ticks()
+        share = (busy - busy_before) / max(1, everything - all_before)
+        if share < QUIET or time.monotonic() > until:
+            return share
+
+
+def _ticks() -> tuple[int, int]:
+    numbers = [int(number) for number in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return sum(numbers) - sum(numbers[3:5]), sum(numbers)

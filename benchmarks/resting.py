@@ -35,7 +35,12 @@ def _served(path: Path) -> Iterator[tuple[subprocess.Popen[bytes], float]]:
     """`bellringer serve` as a process of its own, and when it was started."""
     command = [sys.executable, "-m", "bellringer", "serve", "--database", str(path), "--handlers", NOOP]
     started_at = time.time()
-    guardian = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
+    guardian = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
     try:
         yield guardian, started_at
     finally:

@@ -285,7 +285,7 @@ class Drive(SchedulerHandle):
         self._world.settle()
         return host
 
-    def leave(self, host: DriveHost) -> None:
+    def remove_host(self, host: DriveHost) -> None:
         """Have a host leave in good order."""
         self._world.leave(host)
 
@@ -320,7 +320,11 @@ class Drive(SchedulerHandle):
         """Lose the next messages of these kinds (see `bellringer.actors.messages`), or all of them; without any, none."""
         left = count(0) if times is None else range(times)
         lost = iter(left)
-        self._world.system.lose(lambda message: isinstance(message, kinds) and next(lost, None) is not None)
+        self.lose_messages_if(lambda message: isinstance(message, kinds) and next(lost, None) is not None)
+
+    def lose_messages_if(self, losing: Callable[[object], bool]) -> None:
+        """Lose each message of which this says so, from now on."""
+        self._world.system.lose(losing)
 
 
 def _opener(store: str | Store, database: Path) -> Callable[[], Store]:

@@ -9,6 +9,12 @@ from ..storage.contract import Store
 from ..storage.errors import StorageError
 
 
+WRITES = frozenset(
+    {"put", "cancel", "run_now", "redrive", "wait", "release", "claim", "skip", "park", "settle", "trim"}
+    | {"remember_replies", "set_meta"}
+)
+
+
 class SchedulerCrash(BaseException):
     """Ends the scheduler in the middle of what it does."""
 
@@ -23,7 +29,8 @@ class DriveStore:
         self._open_inner = open_inner
         self._abandoned: list[Store] = []
         self._failing: StorageError | None = None
-        self._crash_at: int | None = None
+        self._failing_reads = False
+        self._crashes: list[int] = []
         self.inner = open_inner()
         self.steps = 0
         """How many steps there were since the last `count_steps` or `crash_at`."""
@@ -31,20 +38,20 @@ class DriveStore:
     def as_store(self) -> Store:
         return cast(Store, self)
 
-    def fail(self, error: StorageError) -> None:
-        """Have every call raise this error, until `mend`."""
-        self._failing = error
+    def fail(self, error: StorageError, *, reads: bool = False) -> None:
+        """Have everything that writes raise this error, until `mend`; with `reads`, everything that reads too."""
+        self._failing, self._failing_reads = error, reads
 
     def mend(self) -> None:
         self._failing = None
 
     def count_steps(self) -> None:
         """Begin to count at zero, and crash nowhere."""
-        self.steps, self._crash_at = 0, None
+        self.crash_at()
 
-    def crash_at(self, step: int) -> None:
-        """Kill the scheduler at this step from now, the first being 1."""
-        self.steps, self._crash_at = 0, step
+    def crash_at(self, *steps: int) -> None:
+        """Kill the scheduler at each of these steps from now, the first being 1."""
+        self.steps, self._crashes = 0, sorted(steps, reverse=True)
 
     def reopen(self, *, cleanly: bool = False) -> None:
         """Open the data anew, as a new process does. Unless `cleanly`, what was open is left as a kill leaves it."""
@@ -64,22 +71,22 @@ class DriveStore:
     def transaction(self) -> AbstractContextManager[None]:
         return _Transaction(self)
 
-    def before(self) -> None:
+    def before(self, *, writes: bool = True) -> None:
         self.after()
-        if self._failing is not None:
+        if self._failing is not None and (writes or self._failing_reads):
             raise self._failing
 
     def after(self) -> None:
         self.steps += 1
-        if self.steps == self._crash_at:
-            self._crash_at = None
+        if self._crashes and self.steps == self._crashes[-1]:
+            self._crashes.pop()
             raise SchedulerCrash
 
     def __getattr__(self, name: str) -> Callable[..., object]:
         method = getattr(self.inner, name)
 
         def watched(*arguments: object, **options: object) -> object:
-            self.before()
+            self.before(writes=name in WRITES)
             answer: object = method(*arguments, **options)
             self.after()
             return answer

@@ -48,12 +48,20 @@ def test_a_context_that_cannot_be_built_is_told_as_a_retry() -> None:
     assert kinds("context_failed", reason="bad session") == ["job.retry"]
 
 
-@pytest.mark.parametrize("event", ["fail", "park", "interrupt"])
+@pytest.mark.parametrize("event", ["fail", "interrupt"])
 def test_a_job_that_ended_badly_is_told_as_an_error_and_as_parked(event: str) -> None:
     ending = Ending("failed", NOON, NOON + SECOND)
     error, parked = told(event, ending=ending, reason="boom")
     assert (error.kind, error.reason, error.due_at) == ("job.error", "boom", NOON)
     assert (parked.kind, parked.reason) == ("job.parked", "boom")
+
+
+def test_a_job_that_its_handler_parks_is_no_error() -> None:
+    assert kinds("park", ending=Ending("failed", NOON, NOON + SECOND), reason="no such chat") == ["job.parked"]
+
+
+def test_a_series_whose_handler_parks_one_occurrence_goes_on_and_that_is_told_as_an_error() -> None:
+    assert kinds("park", ending=Ending("failed", NOON, NOON + SECOND), next_due_at=NOON) == ["job.error"]
 
 
 def test_a_series_that_goes_on_after_an_error_is_not_told_as_parked() -> None:

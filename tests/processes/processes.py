@@ -28,6 +28,8 @@ def _kind(entry: Path) -> str:
     comm = (entry / "comm").read_text().strip()
     if comm.startswith("bell-"):
         return comm
+    if comm.startswith("logger"):  # the actor library names it anew
+        return "bell-logger"
     return GUARDIAN if b"serve" in (entry / "cmdline").read_bytes().split(b"\0") else BOT
 
 

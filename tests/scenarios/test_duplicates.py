@@ -95,6 +95,7 @@ def test_b39_a_request_that_is_repeated_after_a_lost_reply_is_done_once(drive: D
 
 
 def test_b39_a_request_that_is_repeated_to_the_next_scheduler_is_done_once(drive: Drive) -> None:
+    drive.persisted("warm", "work", after=60)
     drive.store.count_steps()
     drive.persisted("a", "work", after=60)
     drive.store.crash_at(drive.store.steps)

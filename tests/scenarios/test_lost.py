@@ -3,7 +3,6 @@
 import asyncio
 import random
 import time
-from pathlib import Path
 
 import pendulum
 import pytest
@@ -220,35 +219,45 @@ def steps_of_a_little_life(drive: Drive) -> int:
     return drive.store.steps
 
 
+def check_the_little_life(drive: Drive, started: list[tuple[str, str]]) -> None:
+    """Each occurrence has its one outcome, and nothing that was acknowledged is missing."""
+    endings = {
+        name: [row.outcome for row in drive.history(name) if row.reason != "replaced"]
+        for name in ("once", "flaky", "replaced", "cancelled")
+    }
+    assert endings == {"once": ["done"], "flaky": ["done"], "replaced": ["done"], "cancelled": ["cancelled"]}
+    often = [(row.due_at.second + 60 * row.due_at.minute, row.outcome) for row in drive.history("often")]
+    assert often == [(60, "done"), (40, "done"), (20, "done")]
+    assert started.count(("once", drive.history("once")[0].run_key)) == 1
+    assert {session.chat_id: session.data["runs"] for session in drive.sessions()} == {1: 1, 2: 3, None: 1}
+    assert [job.id for job in drive.pending()] == ["often"]
+    assert drive.store.inner.check() == []
+
+
+def live_with_crashes(make_drive: MakeDrive, store: str, crashes: list[tuple[int, ...]]) -> None:
+    for steps in crashes:
+        drive = make_drive(store=store)
+        started = with_handlers(drive)
+        drive.store.crash_at(*steps)
+        live_a_little(drive)
+        try:
+            check_the_little_life(drive, started)
+        except AssertionError as error:
+            raise AssertionError(f"after crashes at the steps {steps}: {error}") from error
+        assert drive.restarts == len(steps)
+        drive.close()
+
+
 @pytest.mark.parametrize("store", ["sqlite", "memory"])
-def test_b28_no_occurrence_is_lost_or_doubled_by_a_crash_at_any_step(
-    make_drive: MakeDrive, store: str, tmp_path: Path
-) -> None:
+def test_b28_no_occurrence_is_lost_or_doubled_by_a_crash_at_any_step(make_drive: MakeDrive, store: str) -> None:
     steps = steps_of_a_little_life(make_drive(store=store))
     assert steps > 100
-    every = range(1, steps + 1)
-    sample = every if store == "memory" else sorted(random.Random(28).sample(every, 40))
-    for step in sample:
-        folder = tmp_path / f"{store}-{step}"
-        folder.mkdir()
-        drive = make_drive(folder=folder, store=store)
-        started = with_handlers(drive)
-        drive.store.crash_at(step)
-        live_a_little(drive)
-        endings = {
-            name: [row.outcome for row in drive.history(name) if row.reason != "replaced"]
-            for name in ("once", "flaky", "replaced", "cancelled")
-        }
-        assert endings == {
-            "once": ["done"],
-            "flaky": ["done"],
-            "replaced": ["done"],
-            "cancelled": ["cancelled"],
-        }, f"crash at step {step}"
-        often = [row.due_at.second + 60 * row.due_at.minute for row in drive.history("often")]
-        assert often == [60, 40, 20], f"crash at step {step}"
-        assert [row.outcome for row in drive.history("often")] == ["done"] * 3, f"crash at step {step}"
-        assert started.count(("once", drive.history("once")[0].run_key)) == 1, f"crash at step {step}"
-        assert {session.chat_id: session.data["runs"] for session in drive.sessions()} == {1: 1, 2: 3, None: 1}
-        assert drive.store.inner.check() == []
-        drive.close()
+    live_with_crashes(make_drive, store, [(step,) for step in range(1, steps + 1)])
+
+
+def test_b28_no_occurrence_is_lost_or_doubled_by_two_crashes_at_any_steps(make_drive: MakeDrive) -> None:
+    steps = steps_of_a_little_life(make_drive(store="memory"))
+    chance = random.Random(28)
+    pairs = [tuple(sorted(chance.sample(range(1, steps + 1), 2))) for _ in range(150)]
+    close = [(step, step + chance.randrange(1, 12)) for step in chance.sample(range(1, steps - 20), 100)]
+    live_with_crashes(make_drive, "memory", [*pairs, *close])

@@ -335,7 +335,7 @@ def test_a_host_that_leaves_runs_nothing_more(make_drive: MakeDrive) -> None:
     drive = make_drive(hosts=0)
     ran = remember(drive)
     host = drive.host()
-    drive.leave(host)
+    drive.remove_host(host)
     drive.persisted("a", "work", after=1)
     drive.advance(minutes=1)
     assert (ran, drive.hosts) == ([], [])

@@ -1,0 +1,134 @@
+"""Bots as processes of their own. Run as `python -m tests.processes.scripts NAME ARGUMENTS`, in the test's folder."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import bellringer
+from bellringer import Context, Registry, SchedulerHandle, handler
+from tests.processes import jobs_recorded
+from tests.processes.record import note
+
+DATABASE = "bot.db"
+READY = "ready"
+
+
+class Script:
+    """One of the bots below, ready. It goes on until its input ends; leaving the block kills it where it has not."""
+
+    def __init__(self, name: str, folder: Path, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.processes.scripts", name, *arguments],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def wait_until_ready(self) -> None:
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline().strip() == READY
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def freeze(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    def end(self) -> str:
+        """End its input, and wait until it has ended. What it wrote to standard error."""
+        _, error = self.process.communicate(timeout=30)
+        return error
+
+    def __enter__(self) -> Self:
+        self.wait_until_ready()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def ready_until_the_input_ends() -> None:
+    sys.stdout.write(f"{READY}\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+
+
+def keeps_a_rhythm() -> None:
+    """Has one job in memory."""
+    scheduler = bellringer.connect(DATABASE)
+    scheduler.run_every(0.05, lambda: None)
+    ready_until_the_input_ends()
+
+
+def lends_itself(name: str) -> None:
+    """A host for the recorded handlers, and for one that only it knows."""
+    registry = Registry()
+
+    @handler(f"only {name}", registry=registry)
+    async def only_here(ctx: Context, payload: object) -> None:
+        note("start", ctx)
+
+    handler("gated", registry=registry)(jobs_recorded.gated)
+    scheduler = bellringer.connect(DATABASE)
+    scheduler.attach(registry=registry)
+    ready_until_the_input_ends()
+    scheduler.stop()
+
+
+def starts_and_schedules(name: str, jobs: str, spread_s: str) -> None:
+    """Wants a system, whoever starts it, and schedules its part."""
+    with _started() as scheduler:
+        scheduler.schedule_many(
+            {
+                "handler": "quick",
+                "id": f"{name}:{number}",
+                "after": float(spread_s) * number / int(jobs),
+                "delivery": "at_least_once",
+            }
+            for number in range(int(jobs))
+        )
+        ready_until_the_input_ends()
+
+
+def ends_without_stop(how: str) -> None:
+    """Leaves everything as it is: jobs, a function in memory, and itself as a host."""
+    scheduler = _started()
+    scheduler.attach(registry=Registry())
+    scheduler.run_every(0.05, lambda: None)
+    scheduler.schedule("quick", id="last words", after=0)
+    if how == "raises":
+        raise RuntimeError("out of ideas")
+    if how == "exits":
+        sys.exit(7)
+
+
+def _started() -> SchedulerHandle:
+    return bellringer.start(DATABASE, handlers=["tests.processes.jobs_recorded"], restarts=1_000, grace=1.0)
+
+
+SCRIPTS: dict[str, Callable[..., None]] = {
+    script.__name__: script for script in (keeps_a_rhythm, lends_itself, starts_and_schedules, ends_without_stop)
+}
+
+if __name__ == "__main__":
+    SCRIPTS[sys.argv[1]](*sys.argv[2:])
