@@ -20,6 +20,7 @@ from .frames import KEYS, ForeignFrameError
 LOOPBACK = "127.0.0.1"
 FEWER_DESCRIPTORS_THAN = 1_024
 LENGTH_DIGITS = 20
+LONGEST_FRAME = 512 << 20
 _applied = False
 
 
@@ -94,7 +95,7 @@ def _sign_frames() -> None:
         # process: anybody on this machine could do that.
         try:
             add(self, received)
-            fits = self._size >= 0 if self._size is not None else self._buf.isdigit() or not self._buf
+            fits = 0 <= self._size <= LONGEST_FRAME if self._size is not None else self._buf.isdigit() or not self._buf
         except ValueError:
             fits = False
         if not fits or (self._size is None and len(self._buf) > LENGTH_DIGITS):

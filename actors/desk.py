@@ -36,6 +36,7 @@ from .shelf import Shelf
 
 CLIENTS_REMEMBERED = 1_000
 ROWS_AT_ONCE = 10_000
+LISTED_PAYLOAD = 4_096
 CHANGES = (Schedule, Cancel, RunNow, Redrive)
 
 log = logging.getLogger("bellringer.scheduler")
@@ -164,7 +165,8 @@ class Desk:
                 chat_id=request.chat_id, status=request.status, limit=limit - len(rows)
             )
             rows.sort(key=lambda row: row.due_at)
-        return rows
+        # A page of payloads of a megabyte each would be too large a message.
+        return [row if len(row.payload or "") <= LISTED_PAYLOAD else row._replace(payload=None) for row in rows]
 
     def _schedule(self, request: Schedule, now: int) -> Reply:
         shelf = self._dispatch.in_memory if request.in_memory else self._dispatch.durable

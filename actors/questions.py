@@ -38,6 +38,8 @@ from .messages import (
 )
 
 T = TypeVar("T")
+MOST_AT_ONCE = 64 << 20
+
 Seconds = float | timedelta
 """A duration: seconds, a timedelta or a pendulum.Duration."""
 
@@ -135,6 +137,9 @@ def schedule(job: JobSpec, *, in_memory: bool = False, keeper: str | None = None
 def schedule_many(
     jobs: Sequence[JobSpec], *, in_memory: bool = False, keeper: str | None = None
 ) -> Question[list[str]]:
+    if sum(len(job.payload) for job in jobs) > MOST_AT_ONCE:
+        raise InvalidJobError(f"the payloads of one call are limited to {MOST_AT_ONCE >> 20} MiB in all: split it")
+
     def read(_reply: Reply) -> list[str]:
         return [job.id for job in jobs]
 

@@ -160,8 +160,12 @@ class HostSide(Protocol):
     """What sits behind a host's actor and does its work."""
 
     process: str
-    keeps_back: bool
     address: ActorAddress | None
+
+    @property
+    def keeps_back(self) -> bool:
+        """Whether messages wait until it is thawed."""
+        ...
 
     def names(self) -> tuple[str, ...]: ...
 

@@ -72,7 +72,13 @@ class Job:
 
     @property
     def payload(self) -> Json:
+        """What was scheduled. Lists leave out one of more than 4 KiB, and nothing is left of it when a job has ended."""
         return _decoded(self._row.payload)
+
+    @property
+    def payload_is_left_out(self) -> bool:
+        """Whether only `get` tells it."""
+        return self._row.payload is None and not self.is_finished
 
     @property
     def every(self) -> pendulum.Duration | None:

@@ -8,7 +8,6 @@ from typing import cast
 from ..storage.contract import Store
 from ..storage.errors import StorageError
 
-
 WRITES = frozenset(
     {"put", "cancel", "run_now", "redrive", "wait", "release", "claim", "skip", "park", "settle", "trim"}
     | {"remember_replies", "set_meta"}

@@ -1,6 +1,5 @@
 """What a drive drives: the real supervisor and scheduler over a real store, hosts, and the clock of them all."""
 
-import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +31,7 @@ from ..handlers.registry import Registry
 from ..storage.values import Cursor
 from .clock import ManualClock
 from .hosts import DriveHost
+from .kernel import DriveKernel
 from .registries import FactoriesOnTop, RegistryOnTop
 from .store import DriveStore, SchedulerCrash
 from .transport import DriveTransport
@@ -63,7 +63,7 @@ class World:
         self._names = count(1)
         self._numbers = count(1)
         self._client = f"drive-{secrets.token_hex(4)}"
-        self._watched: dict[int, str] = {}
+        self.kernel = DriveKernel(self.hosts)
         self._told: list[object] = []
         self._met: Address | None = None
         self._unwelcome: set[DriveHost] = set()
@@ -81,7 +81,7 @@ class World:
         self.supervisor = self.system.make(kind)
         self.system.post(
             self.supervisor,
-            Supervise(settings=self.settings, clock=self.clock, store=self.store.as_store(), kernel=self),
+            Supervise(settings=self.settings, clock=self.clock, store=self.store.as_store(), kernel=self.kernel),
         )
         for host in self.hosts:
             self._seat(host)
@@ -107,7 +107,7 @@ class World:
                 self.pass_time(min(BEAT_US, until - self.clock.monotonic()))
             if stopped is not None:
                 interrupted = stopped.interrupted
-                self._watched.clear()  # the scheduler has closed them
+                self.kernel.forget()  # the scheduler has closed them
         for host in self.hosts:
             host.dispose()
         self._end(cleanly=True)
@@ -118,32 +118,14 @@ class World:
         self.hosts.clear()
         self._unwelcome.clear()
         self._told.clear()
-        self._close_watched()
+        self.kernel.close()
         self.store.reopen(cleanly=cleanly)
 
     def dispose(self) -> None:
         for host in self.hosts:
             host.dispose()
-        self._close_watched()
+        self.kernel.close()
         self.store.dispose()
-
-    # The kernel, as far as the scheduler asks it
-
-    def is_alive(self, process: str) -> bool:
-        return any(host.process == process and host.alive for host in self.hosts)
-
-    def open_pidfd(self, process: str) -> int | None:
-        if not self.is_alive(process):
-            return None
-        descriptor = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-        self._watched[descriptor] = process
-        return descriptor
-
-    def _close_watched(self, process: str | None = None) -> None:
-        for descriptor, watched in list(self._watched.items()):
-            if process is None or watched == process:
-                del self._watched[descriptor]
-                os.close(descriptor)
 
     # Hosts
 
@@ -202,12 +184,9 @@ class World:
         self._unwelcome.discard(host)
         scheduler = self.system.find(SCHEDULER)
         if scheduler is None:
-            self._close_watched(process)
+            self.kernel.close(process)
         else:
-            descriptors = [descriptor for descriptor, watched in self._watched.items() if watched == process]
-            for descriptor in descriptors:
-                del self._watched[descriptor]
-            self.system.tell_of_ends(scheduler, descriptors)
+            self.system.tell_of_ends(scheduler, self.kernel.ended(process))
         if address is not None:
             self.system.kill(address)
 
@@ -263,18 +242,19 @@ class World:
             self._settling = False
 
     def _deliver(self) -> None:
-        try:
-            told = self.system.run()
-        except SchedulerCrash:
-            self.kill_scheduler()
-            told = self.system.run()
+        while True:
+            try:
+                told = self.system.run()
+                break
+            except SchedulerCrash:
+                self.kill_scheduler()
         self._told += [message for message in told if not isinstance(message, Ticked)]
 
     def kill_scheduler(self) -> None:
         scheduler = self.system.find(SCHEDULER) if self.running else None
         if scheduler is None:
             raise SchedulerUnavailableError("no scheduler lives: let its supervisor make one, with advance(…)")
-        self._close_watched()
+        self.kernel.close()
         self.store.reopen()
         self.system.kill(scheduler)
         self._met = None

@@ -17,17 +17,17 @@ class Rang:
 
 class Ringing(Actor):
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._rang: list[int] = []
 
     def receiveMessage(self, message: Any, sender: Any) -> None:
         if isinstance(message, RingThrice):
             for number in (1, 2, 3):
-                self.wakeupAfter(timedelta(milliseconds=number), number)
+                self.wakeupAfter(timedelta(milliseconds=number), number)  # type: ignore[no-untyped-call]
             until = time.monotonic() + 0.03
             while time.monotonic() < until:
                 pass
         elif isinstance(message, WakeupMessage):
             self._rang.append(message.payload)
         elif isinstance(message, Rang):
-            self.send(sender, self._rang)
+            self.send(sender, self._rang)  # type: ignore[no-untyped-call]

@@ -75,6 +75,12 @@ def test_a_length_below_zero_ends_no_process(faults: Faults) -> None:
     assert faults.without_and_with("survives_a_length_below_zero", "_sign_frames") == (False, True)
 
 
+def test_a_stranger_who_acknowledges_in_the_place_of_an_actor_ends_no_process(faults: Faults) -> None:
+    without, corrected = faults.without_and_with("survives_a_false_acknowledgement", "_sign_frames")
+    assert without != "goes on"
+    assert corrected == "goes on"
+
+
 def test_a_timer_that_has_not_ended_has_time_left(faults: Faults) -> None:
     without, corrected = faults.without_and_with("time_left_of_a_tenth_of_a_microsecond", "_let_timers_end")
     assert without == {"ended": False, "left": 0}

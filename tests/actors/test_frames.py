@@ -89,7 +89,8 @@ def test_only_the_constant_frames_that_were_named_are_taken_unsigned() -> None:
 
 
 def test_the_first_refusal_of_a_process_is_logged_and_all_are_counted(caplog: pytest.LogCaptureFixture) -> None:
-    keys, told = ring(), []
+    keys = ring()
+    told: list[int] = []
     keys.on_refusal = told.append
     with caplog.at_level(logging.WARNING, "bellringer.frames"):
         for _ in range(3):

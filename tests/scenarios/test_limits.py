@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections import Counter
 from datetime import timedelta
+from itertools import pairwise
 
 import pendulum
 import pytest
@@ -184,7 +185,7 @@ def test_b84_retries_wait_longer_each_time_and_never_longer_than_an_hour(drive: 
 
     drive.persisted("a", "work", after=0, attempts=20)
     drive.advance(hours=12)
-    pauses = [later - earlier for earlier, later in zip(tried, tried[1:], strict=False)]
+    pauses = [later - earlier for earlier, later in pairwise(tried)]
     assert len(tried) == 20
     assert all(min(2**place, 3_600) / 2 <= pause <= min(2**place, 3_600) + 1 for place, pause in enumerate(pauses))
     assert (outcomes(drive), status(drive, "a")) == (["failed"], "parked")
