@@ -15,6 +15,7 @@ from .attachment import Attachment
 from .clock import SYSTEM_CLOCK, Clock
 from .closures import Closures, Kept, spec
 from .connection import Connection
+from .errors import SchedulerUnavailableError
 from .events import Listener
 from .exchange import Exchange
 from .hosting import Hosting
@@ -36,6 +37,7 @@ class Core:
         self.closures = Closures(self.clock)
         self._ensure: Callable[[], None] | None = ensure
         self._attachment: Attachment | None = None
+        self._stopped = False
 
     def ask(self, question: Question[questions.T], timeout_s: float) -> questions.T:
         return question.answer(self.exchange.call((question.request,), timeout_s)[0])
@@ -44,6 +46,8 @@ class Core:
 
     def host(self) -> Attachment:
         """This process's host: made at the first need, on the event loop that runs at that moment, if one does."""
+        if self._stopped:
+            raise SchedulerUnavailableError("this handle was stopped; connect again")
         if self._attachment is None:
             self._attachment = Attachment(
                 self.connection, closures=self.closures, rejoined=self._rejoined, ensure=self._ensure
@@ -113,6 +117,7 @@ class Core:
             self.ask(questions.schedule_many(specs, in_memory=True, keeper=host), TIMEOUT_S)
 
     def stop(self, grace_s: float) -> None:
+        self._stopped = True
         if self._attachment is not None:
             self._attachment.close(grace_s)
         self.exchange.close()

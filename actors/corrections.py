@@ -79,7 +79,9 @@ def _sign_frames() -> None:
     KEYS.accept_unsigned(streamBuffer.ackDataErrPacket)
 
     class Sealed:
-        loads = staticmethod(KEYS.open)
+        @staticmethod
+        def loads(frame: bytes | bytearray) -> object:
+            return KEYS.open(bytes(frame))
 
     def seal(self: Any, intent: Any) -> bytes:
         port = self._adminAddr.addressDetails.sockname[1]
@@ -96,6 +98,8 @@ def _sign_frames() -> None:
         try:
             add(self, received)
             fits = 0 <= self._size <= LONGEST_FRAME if self._size is not None else self._buf.isdigit() or not self._buf
+            if self._size is not None and self._blen < self._size and isinstance(self._buf, bytes):
+                self._buf = bytearray(self._buf)  # bytes would be copied whole for each piece that is added
         except ValueError:
             fits = False
         if not fits or (self._size is None and len(self._buf) > LENGTH_DIGITS):
@@ -105,7 +109,8 @@ def _sign_frames() -> None:
     check = transport.TCPTransport._check_XMIT_4_done
 
     def check_acknowledgement(self: Any, intent: Any, received: bytes) -> Any:
-        # Whoever has taken the port of a process that ended may answer in its place.
+        # Whoever has taken the port of a process that ended may answer in its place. The error would be caught
+        # further up, but with the message still counted as under way, of which there are only so many.
         try:
             return check(self, intent, received)
         except ForeignFrameError:

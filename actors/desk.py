@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 
 from ..storage.errors import BellringerError, StorageError
-from ..storage.values import JobRow
+from ..storage.values import JobRow, JobSpec, Status
 from . import replies
 from .dispatch import Dispatch
 from .messages import (
@@ -170,9 +170,10 @@ class Desk:
 
     def _schedule(self, request: Schedule, now: int) -> Reply:
         shelf = self._dispatch.in_memory if request.in_memory else self._dispatch.durable
-        placed = shelf.store.put(request.jobs, now)
+        jobs = [spec if spec.due_until is None else _put_off(spec, shelf.store.get(spec.id)) for spec in request.jobs]
+        placed = shelf.store.put(jobs, now)
         replaced = []
-        for place, (spec, at) in enumerate(zip(request.jobs, placed, strict=True)):
+        for place, (spec, at) in enumerate(zip(jobs, placed, strict=True)):
             self._appeared(shelf, spec.due_at)
             if at.replaced_seq is not None:
                 replaced.append(place)
@@ -225,6 +226,14 @@ class Desk:
             for removed in shelf.store.cancel(sorted(ids), now):
                 if removed is not None:
                     self._dispatch.vanished(shelf, removed.seq)
+
+
+def _put_off(spec: JobSpec, earlier: JobRow | None) -> JobSpec:
+    """A job that is asked for again while it waits keeps the limit that was set the first time."""
+    if spec.due_until is None or earlier is None or earlier.status != Status.SCHEDULED or earlier.due_until is None:
+        return spec
+    due_until = min(spec.due_until, earlier.due_until)
+    return spec._replace(due_at=min(spec.due_at, due_until), due_until=due_until)
 
 
 def _refusal(error: BellringerError) -> Refused:

@@ -43,7 +43,12 @@ class PrivateFolder:
             ) from error
         if self.path.stat().st_uid != os.geteuid():
             raise BellringerError(f"the folder {self.path} belongs to another user; move the database or the folder")
-        self.path.chmod(0o700)
+        try:
+            self.path.chmod(0o700)
+        except OSError as error:
+            raise BellringerError(
+                f"can't write to the private folder {self.path}: {error.strerror}; it must be writable"
+            ) from error
 
     @property
     def log_file(self) -> Path:

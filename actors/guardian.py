@@ -303,7 +303,8 @@ class Guardian:
 def serve(settings: Settings, *, lifeline: int | None = None, announce: int | None = None) -> int:
     """Run a guardian in this process: what `bellringer serve` does. The exit code; reasons go to standard error.
 
-    `announce` is a descriptor that gets one line, `ready PORT` or `failed REASON`, and is closed.
+    `announce` is a descriptor that gets one line, `ready PORT`, `failed REASON`, or `busy REASON` where another serves
+    the database or is about to, and is closed.
     """
 
     def tell(line: str) -> None:
@@ -318,7 +319,7 @@ def serve(settings: Settings, *, lifeline: int | None = None, announce: int | No
     try:
         Guardian(settings, lifeline=lifeline, ready=lambda port: tell(f"ready {port}")).run()
     except BellringerError as error:
-        tell(f"failed {error}")
+        tell(f"{'busy' if isinstance(error, DatabaseInUseError) else 'failed'} {error}")
         sys.stderr.write(f"bellringer: {error}\n")
         return 1
     return 0

@@ -19,6 +19,11 @@ log = logging.getLogger("bellringer.hosting")
 
 START_WITHIN_S = 30.0
 PAUSE_US = 500_000
+OTHER_WITHIN_US = 1_000_000
+
+
+class _OtherStartsError(GuardianError):
+    """Another process is just starting a system on the database, or ending one."""
 
 
 class Hosting:
@@ -45,11 +50,22 @@ class Hosting:
     def start(self) -> None:
         """Have a system running. Raises `GuardianError` with the reason where none can be had."""
         with self._mutex:
-            if not self._is_running():
-                self._start()
+            self._start_or_join()
             if self._keeper is None:
                 self._keeper = threading.Thread(target=self._keep, name="bellringer-standby", daemon=True)
                 self._keeper.start()
+
+    def _start_or_join(self) -> None:
+        until = SYSTEM_CLOCK.monotonic() + int(START_WITHIN_S * 1e6)
+        while not self._is_running():
+            try:
+                self._start()
+            except _OtherStartsError:
+                now = SYSTEM_CLOCK.monotonic()
+                if now > until:
+                    raise
+                while not self._is_running() and SYSTEM_CLOCK.monotonic() < now + OTHER_WITHIN_US:
+                    sleep(0.01)
 
     def _keep(self) -> None:
         """Stand by: when the guardian that serves the database ends, whoever's child it was, start another."""
@@ -79,6 +95,8 @@ class Hosting:
             self._tried_at = now
             try:
                 self._start()
+            except _OtherStartsError:
+                return
             except GuardianError:
                 if not self._is_running():
                     raise
@@ -118,8 +136,10 @@ class Hosting:
             self._guardian = None
             if self._is_running():
                 return
-            reason = line.removeprefix("failed").strip() or f"see {self._folder.log_file}"
-            raise GuardianError(f"no scheduler could be started on {self._folder.database}: {reason}")
+            word, _, reason = line.partition(" ")
+            raise (_OtherStartsError if word == "busy" else GuardianError)(
+                f"no scheduler could be started on {self._folder.database}: {reason or f'see {self._folder.log_file}'}"
+            )
 
     def stop(self) -> None:
         """End the system, if it was started here: it gets its grace, and leaves no process behind."""

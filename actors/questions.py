@@ -57,6 +57,9 @@ class JobOptions(TypedDict, total=False):
     """Tries in all. Without it a failure is final, and a `Retry` that the handler asks for is granted five times."""
     time_limit: Seconds | None
     """How long one run may take; 60 s without it."""
+    within: Seconds | None
+    """For calls that gather more of the same: scheduling the id again puts it off no further than this after the first
+    time, however often that happens."""
     misfire: str
     """What a run found later than `grace` gets: `run_late` (the default), `skip` or `expire`."""
     grace: Seconds | None
@@ -108,7 +111,8 @@ def spec(
     options: Mapping[str, object],
 ) -> JobSpec:
     """One job. With `every` alone the first due time is one interval from now."""
-    unknown = options.keys() - JobOptions.__annotations__.keys()
+    rest = dict(options)
+    unknown = rest.keys() - JobOptions.__annotations__.keys()
     if unknown:
         raise InvalidJobError(f"job {id!r}: there is no option {sorted(unknown)[0]!r}")
     if at is not None and after is not None:
@@ -123,7 +127,16 @@ def spec(
     else:
         raise InvalidJobError(f"job {id!r}: say when it is due, with `at`, `after` or `every`")
     job_id = secrets.token_hex(8) if id is None else id
-    return door.job_spec(job_id, handler, due_at=due_at, every_us=every_us, **options)  # type: ignore[arg-type]
+    within = rest.pop("within", None)
+    due_until = None if within is None else now + door.delay_us(within, "within", now)
+    return door.job_spec(
+        job_id,
+        handler,
+        due_at=due_at if due_until is None else min(due_at, due_until),
+        every_us=every_us,
+        due_until=due_until,
+        **rest,  # type: ignore[arg-type]  # checked there
+    )
 
 
 def schedule(job: JobSpec, *, in_memory: bool = False, keeper: str | None = None) -> Question[ScheduledJob]:

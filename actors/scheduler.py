@@ -291,6 +291,8 @@ class Scheduler(Actor):
             orders, told = self._dispatch.pass_over(now)
         except StorageError as error:
             self._blocked(error)
+            # The attempt has waited for the lock. Without a pause from here on nobody else would get a turn.
+            now = self._clock.wall()
             self._alarm.arm(now + STORAGE_PAUSE_US, now)
             return
         if self._storage != "ok":

@@ -72,7 +72,7 @@ class Job:
 
     @property
     def payload(self) -> Json:
-        """What was scheduled. Lists leave out one of more than 4 KiB, and nothing is left of it when a job has ended."""
+        """What was scheduled. Lists leave out one of more than 4 KiB; of a job that has ended nothing is left."""
         return _decoded(self._row.payload)
 
     @property

@@ -134,6 +134,7 @@ def job_spec(
     grace: Duration | None = None,
     attempts: int | None = None,
     time_limit: Duration | None = None,
+    due_until: int | None = None,
 ) -> JobSpec:
     """A job as it may be stored. `due_at`, `every_us` and `rest_us` are microseconds, made by the functions above."""
     try:
@@ -151,6 +152,7 @@ def job_spec(
             None if grace is None else delay_us(grace, "grace"),
             None if attempts is None else _count(attempts),
             DEFAULT_TIME_LIMIT_US if time_limit is None else interval_us(time_limit, "time_limit"),
+            due_until,
         )
     except InvalidJobError as error:
         raise InvalidJobError(f"job {_shown(job_id)}: {error}") from None

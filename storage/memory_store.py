@@ -307,6 +307,7 @@ def _job_row(row: State) -> JobRow:
         host=row.host if claimed else None,
         claimed_at=row.claimed_at if claimed else None,
         seq=row.seq,
+        due_until=spec.due_until,
     )
 
 

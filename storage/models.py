@@ -37,6 +37,7 @@ class Job(Model):
     grace_us = BigIntegerField(null=True)
     max_attempts = BigIntegerField(null=True)
     time_limit_us = BigIntegerField()
+    due_until = BigIntegerField(null=True)
     created_at = BigIntegerField()
 
 

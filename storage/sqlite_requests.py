@@ -15,7 +15,7 @@ SEQ_BLOCK: Final = 10_000
 # The columns stand as the fields of a JobSpec do, without its due time.
 _INSERT_JOB: Final = (
     "INSERT INTO job (seq, id, handler, payload, chat_id, user_id, thread_id, rule, delivery, misfire, grace_us, "
-    "max_attempts, time_limit_us, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "max_attempts, time_limit_us, due_until, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _INSERT_STATE: Final = (
     f"INSERT INTO job_state (seq, status, due_at, next_attempt_at) VALUES (?, '{after(None, Event.SCHEDULE)}', ?, ?)"

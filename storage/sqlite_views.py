@@ -16,6 +16,7 @@ _JOB_COLUMNS: Final = (
     *(Job.id, Job.handler, JobState.status, JobState.due_at, JobState.next_attempt_at),
     *(Job.chat_id, Job.user_id, Job.thread_id, Job.payload, Job.rule, Job.delivery),
     *(JobState.attempts, JobState.waiting_for, JobState.reason, JobState.host, JobState.claimed_at, JobState.seq),
+    Job.due_until,
 )
 # A bound value would hide the partial indexes from SQLite, and it would walk all jobs to find the claimed in order.
 _OF_STATUS: Final = {

@@ -61,6 +61,8 @@ class JobSpec(NamedTuple):
     grace_us: int | None = None
     max_attempts: int | None = None
     time_limit_us: int = 60_000_000
+    due_until: int | None = None
+    """Scheduling the id again puts it off no further than this; the earliest such instant stands."""
 
 
 class Placed(NamedTuple):
@@ -234,6 +236,7 @@ class JobRow(NamedTuple):
     host: str | None
     claimed_at: int | None
     seq: int
+    due_until: int | None = None
 
 
 class OccurrenceRow(NamedTuple):

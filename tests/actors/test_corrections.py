@@ -75,10 +75,12 @@ def test_a_length_below_zero_ends_no_process(faults: Faults) -> None:
     assert faults.without_and_with("survives_a_length_below_zero", "_sign_frames") == (False, True)
 
 
-def test_a_stranger_who_acknowledges_in_the_place_of_an_actor_ends_no_process(faults: Faults) -> None:
-    without, corrected = faults.without_and_with("survives_a_false_acknowledgement", "_sign_frames")
-    assert without != "goes on"
-    assert corrected == "goes on"
+def test_a_long_frame_is_not_copied_for_each_of_its_pieces(faults: Faults) -> None:
+    assert faults.without_and_with("adds_to_one_buffer", "_sign_frames") == (False, True)
+
+
+def test_what_a_stranger_has_acknowledged_is_sent_again(faults: Faults) -> None:
+    assert faults.without_and_with("sends_again_what_a_stranger_acknowledged", "_sign_frames") == (False, True)
 
 
 def test_a_timer_that_has_not_ended_has_time_left(faults: Faults) -> None:

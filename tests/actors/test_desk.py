@@ -142,12 +142,15 @@ def test_a_batch_that_only_asks_stores_no_reply(office: Office) -> None:
     assert office.store.recall_replies("a") is None
 
 
-def test_only_the_latest_thousand_clients_are_kept_in_memory_and_all_in_the_store(office: Office) -> None:
-    for number in range(1_002):
+def test_a_client_that_was_long_silent_is_answered_from_the_store(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bellringer.actors.desk.CLIENTS_REMEMBERED", 2)
+    first = office.send(1, put("a"), client="client 0")
+    office.store.cancel(["a"], NOON)
+    for number in range(1, 4):
         office.ask(1, Cancel(ids=()), client=f"client {number}")
-    assert office.send(1, put("a"), client="client 0") == ReplyBatch(
-        client="client 0", number=1, replies=(Cancelled(),)
-    )
+    assert office.send(1, put("a"), client="client 0") == first
     assert office.ids() == []
 
 

@@ -65,7 +65,7 @@ def test_run_every_begins_each_interval_when_the_run_before_has_ended(handle: Sc
     handle.cancel(job_id)
     pauses = [began - ended for began, ended in zip(rings.began[1:], rings.ended, strict=False)]
     assert min(pauses) >= 0.05
-    assert sorted(pauses)[len(pauses) // 2] < 0.1
+    assert sorted(pauses)[len(pauses) // 2] < 0.25
 
 
 def test_run_every_starts_one_interval_from_now(handle: SchedulerHandle) -> None:

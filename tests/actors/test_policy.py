@@ -3,7 +3,7 @@
 import sys
 from random import Random
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
@@ -12,9 +12,6 @@ from bellringer.actors.policy import Decision, backoff_us, decide, interrupted, 
 from bellringer.storage import rules
 from bellringer.storage.values import DueRow, Settlement
 from tests.actors.rows import NOON, SECOND, claimed_row, due_row, result
-
-if TYPE_CHECKING:
-    from sys import TraceFunction
 
 MINUTE = 60 * SECOND
 YEAR = 365 * 86_400 * SECOND
@@ -87,7 +84,7 @@ def test_b17_315_million_missed_due_times_cost_as_many_steps_as_two() -> None:
     def steps(now: int) -> int:
         taken = 0
 
-        def count(_frame: FrameType, _event: str, _argument: object) -> "TraceFunction":
+        def count(_frame: FrameType, _event: str, _argument: object) -> Any:
             nonlocal taken
             taken += 1
             return count

@@ -1,5 +1,8 @@
 """Bots as processes of their own. Run as `python -m tests.processes.scripts NAME ARGUMENTS`, in the test's folder."""
 
+import os
+import random
+import select
 import signal
 import subprocess
 import sys
@@ -15,6 +18,8 @@ from tests.processes.record import note
 
 DATABASE = "bot.db"
 READY = "ready"
+ACKNOWLEDGED = "acknowledged"
+"""The file in which bots write down the jobs whose `schedule` has returned."""
 
 
 class Script:
@@ -36,11 +41,17 @@ class Script:
 
     def wait_until_ready(self) -> None:
         assert self.process.stdout is not None
-        assert self.process.stdout.readline().strip() == READY
+        if self.process.stdout.readline().strip() != READY:
+            raise AssertionError(f"the bot has failed: {self.process.communicate(timeout=30)[1]}")
 
     def kill(self) -> None:
         self.process.kill()
         self.process.wait()
+
+    def say(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
 
     def freeze(self) -> None:
         self.process.send_signal(signal.SIGSTOP)
@@ -54,12 +65,19 @@ class Script:
         return error
 
     def __enter__(self) -> Self:
-        self.wait_until_ready()
+        try:
+            self.wait_until_ready()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
         self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
@@ -91,6 +109,38 @@ def lends_itself(name: str) -> None:
     handler("gated", registry=registry)(jobs_recorded.gated)
     scheduler = bellringer.connect(DATABASE)
     scheduler.attach(registry=registry)
+    ready_until_the_input_ends()
+    scheduler.stop()
+
+
+def schedules_on_and_on(name: str, attached: str) -> None:
+    """Schedules without a pause, and writes down what was acknowledged, until a line comes; it stays a host after that.
+
+    Where `attached` is "attached" it is the host of the handler "own"."""
+    scheduler = bellringer.connect(DATABASE)
+    if attached == "attached":
+        registry = Registry()
+        handler("own", registry=registry)(jobs_recorded.slow)
+        scheduler.attach(registry=registry)
+        scheduler.run_every(0.05, lambda: None)
+    chance = random.Random(name)
+    written = os.open(ACKNOWLEDGED, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    sys.stdout.write(f"{READY}\n")
+    sys.stdout.flush()
+    number = 0
+    while not select.select([sys.stdin], [], [], 0.002)[0]:
+        number += 1
+        job_id, delivery = f"{name} {os.getpid()}:{number}", chance.choice(["at_most_once", "at_least_once"])
+        scheduler.schedule(
+            chance.choice(["quick", "slow", "plain", "own"]),
+            id=job_id,
+            after=chance.choice([0.0, 0.0, 0.05, 0.5, 1.5]),
+            chat_id=chance.randrange(50),
+            delivery=delivery,
+            timeout=30.0,
+        )
+        os.write(written, f"{job_id}\t{delivery}\n".encode())
+    sys.stdin.readline()
     ready_until_the_input_ends()
     scheduler.stop()
 
@@ -127,7 +177,8 @@ def _started() -> SchedulerHandle:
 
 
 SCRIPTS: dict[str, Callable[..., None]] = {
-    script.__name__: script for script in (keeps_a_rhythm, lends_itself, starts_and_schedules, ends_without_stop)
+    script.__name__: script
+    for script in (keeps_a_rhythm, lends_itself, schedules_on_and_on, starts_and_schedules, ends_without_stop)
 }
 
 if __name__ == "__main__":

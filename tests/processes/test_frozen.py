@@ -21,16 +21,17 @@ def test_a_frozen_bot_costs_nobody_else_anything(
     start: StartSystem, folder: Path, noted: Record, figure: Figure
 ) -> None:
     scheduler = start()
-    with Script("lends_itself", folder, "frozen") as bot, Metronome(scheduler, "quick") as metronome:
-        bot.freeze()
+    with Script("lends_itself", folder, "frozen") as bot:
         slowest = 0.0
-        for number in range(40):
-            watch = Stopwatch()
-            scheduler.schedule("only frozen", id=f"its own {number}", after=0)
-            slowest = max(slowest, watch.seconds)
-        metronome.go_on(40)
-        assert not [note for note in noted.notes() if note.job_id.startswith("its own")]
-        bot.thaw()
+        with Metronome(scheduler, "quick") as metronome:
+            bot.freeze()
+            for number in range(40):
+                watch = Stopwatch()
+                scheduler.schedule("only frozen", id=f"its own {number}", after=0)
+                slowest = max(slowest, watch.seconds)
+            metronome.go_on(40)
+            assert not [note for note in noted.notes() if note.job_id.startswith("its own")]
+            bot.thaw()
         late = metronome.lateness_p99()
 
     figure("slowest request", slowest)

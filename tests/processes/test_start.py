@@ -17,7 +17,11 @@ JOBS = [f"bot {bot}:{number}" for bot in range(4) for number in range(25)]
 def four_bots(stack: ExitStack, folder: Path, spread_s: float) -> list[Script]:
     """Started at once; each schedules 25 jobs."""
     scripts = [Script("starts_and_schedules", folder, f"bot {bot}", "25", str(spread_s)) for bot in range(4)]
-    return [stack.enter_context(script) for script in scripts]
+    for script in scripts:
+        stack.callback(script.close)
+    for script in scripts:
+        script.wait_until_ready()
+    return scripts
 
 
 def test_b35_four_processes_that_start_have_one_system(folder: Path, database: Path, noted: Record) -> None:

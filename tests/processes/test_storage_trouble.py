@@ -29,10 +29,12 @@ def test_b69_a_lock_across_a_due_time_delays_and_loses_nothing(
     scheduler = start()
     scheduler.schedule("quick", id="due under the lock", after=0.3)
     stored: list[str] = []
-    asking = threading.Thread(
-        target=lambda: stored.append(scheduler.schedule("quick", id="asked under the lock", after=0, timeout=30.0).id)
-    )
 
+    def ask() -> None:
+        with bellringer.connect(database) as bot:
+            stored.append(bot.schedule("quick", id="asked under the lock", after=0, timeout=30.0).id)
+
+    asking = threading.Thread(target=ask)
     with closing(sqlite3.connect(database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         asking.start()
