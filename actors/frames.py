@@ -7,7 +7,6 @@ with the key of the system that it is sent to, and read with whichever of the he
 import hmac
 import logging
 import pickle
-from collections.abc import Callable
 from typing import NoReturn
 
 SIGNATURE_LENGTH = 32
@@ -26,7 +25,6 @@ class KeyRing:
         self._keys: dict[int, bytes] = {}
         self._acknowledgements: dict[bytes, object] = {}
         self._refused = 0
-        self.on_refusal: Callable[[int], None] | None = None
 
     def hold(self, port: int, key: bytes) -> None:
         self._keys[port] = key
@@ -60,8 +58,6 @@ class KeyRing:
         self._refused += 1
         if self._refused == 1:
             log.warning("refused %s; later ones are only counted", what)
-        if self.on_refusal is not None:
-            self.on_refusal(self._refused)
         raise ForeignFrameError(f"refused {what}: it is not signed with this system's key")
 
     @property

@@ -56,7 +56,8 @@ STORAGE_PAUSE_US = 200_000
 SOON_US = 1_000
 STOPPING_LOOK_US = 200_000
 HOSTS_COMPLETE_AFTER_US = 1_000_000
-TRIMMED_AT_ONCE = 4_000
+TRIMMED_AT_ONCE = 1_000
+TRIM_PAUSE_US = 20_000
 DAY_US = 86_400_000_000
 
 
@@ -127,7 +128,7 @@ class Scheduler(Actor):
             return
         self._opened, self._supervisor = message, sender
         now = self._clock.wall()
-        self._started_at = self._swept_at = now
+        self._started_at = now
         self._dispatch = Dispatch(
             durable, MemoryStore(), first_token=secrets.randbits(62), chance=Random(secrets.randbits(64))
         )
@@ -248,7 +249,10 @@ class Scheduler(Actor):
 
     def receive_wakeup(self, message: WakeupMessage, _sender: Any) -> None:
         if self._alarm.rings(message.payload):
-            self._go_on(self._clock.wall())
+            now = self._clock.wall()
+            if self._trimming:
+                self._trim(now)
+            self._go_on(now)
 
     def receive_tick(self, message: Tick, sender: Any) -> None:
         now = self._clock.wall()
@@ -260,16 +264,19 @@ class Scheduler(Actor):
         # Whatever is due earlier than the alarm would have armed it for an earlier instant.
         if self._alarm.is_due(now) or self._dispatch.has_work:
             self._go_on(now)
-        if self._trimming or abs(now - self._swept_at) >= SWEEP_EVERY_US:
+        if abs(now - self._swept_at) >= SWEEP_EVERY_US:
             self._sweep(now)
 
     def _sweep(self, now: int) -> None:
         """The look that needs no timer and trusts no memory: read the due order anew, and trim the ledger."""
-        assert self._opened is not None
         self._swept_at = now
-        if not self._trimming:
-            self._dispatch.start_over()
-            self._go_on(now)
+        self._dispatch.start_over()
+        self._trim(now)
+        self._go_on(now)
+
+    def _trim(self, now: int) -> None:
+        """Delete a few of the rows that are beyond age or count; the alarm rings for the next few."""
+        assert self._opened is not None
         settings = self._opened.settings
         try:
             trimmed = self._dispatch.durable.store.trim(
@@ -305,6 +312,8 @@ class Scheduler(Actor):
                 self._alarm.arm(now + STOPPING_LOOK_US, now)
         elif more or self._dispatch.more_is_due:
             self._alarm.arm(now + SOON_US, now)
+        elif self._trimming:
+            self._alarm.arm(now + TRIM_PAUSE_US, now)
         else:
             self._alarm.arm(self._dispatch.next_attempt_at(now), now)
 

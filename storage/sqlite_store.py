@@ -42,12 +42,23 @@ class SqliteStore(SqliteViews):
         with self._connection.transaction():
             self._connection.run("DELETE FROM reply WHERE at < ?", (finished_before,))
             newest = self._connection.rows("SELECT max(number) FROM occurrence")[0][0]
-            beyond = ledger.whole(newest, 0) - keep
-            numbers = self._connection.rows(_EXCESS, (self._trimmed_to, beyond, finished_before, limit))
-            self._connection.run_many("DELETE FROM occurrence WHERE number = ?", numbers)
+            excess = self._excess(ledger.whole(newest, 0) - keep, finished_before, limit)
+            self._connection.run_many("DELETE FROM occurrence WHERE number = ?", [(number,) for number in excess])
         # The failures that stay lie in front of what the next call of this round looks at.
-        self._trimmed_to = ledger.whole(numbers[-1][0], 0) if len(numbers) == limit and limit else 0
-        return len(numbers)
+        self._trimmed_to = excess[-1] if len(excess) == limit and limit else 0
+        return len(excess)
+
+    def _excess(self, beyond: int, finished_before: int, limit: int) -> list[int]:
+        """The oldest rows that are to go. Rows are written as they end: behind one that is new enough, all are."""
+        excess: list[int] = []
+        place = self._trimmed_to
+        while len(excess) < limit:
+            rows = self._connection.rows(_OLDEST, (place, beyond, finished_before, limit))
+            excess += [ledger.whole(number, 0) for number, is_old, stays in rows if is_old and not stays]
+            if len(rows) < limit or not rows[-1][1]:
+                break
+            place = ledger.whole(rows[-1][0], 0)
+        return excess[:limit]
 
     def check(self) -> list[str]:
         try:
@@ -60,10 +71,11 @@ class SqliteStore(SqliteViews):
         return wrong
 
 
-_EXCESS = (
-    "SELECT number FROM occurrence o WHERE number > ? AND (number <= ? OR finished_at < ?) AND NOT "
-    f"({models.FAILED} AND NOT EXISTS (SELECT 1 FROM occurrence later WHERE later.job_id = o.job_id "
-    f"AND later.{models.FAILED} AND later.number > o.number)) ORDER BY number LIMIT ?"
+_OLDEST = (
+    "SELECT number, number <= ?2 OR finished_at < ?3, "
+    f"{models.FAILED} AND NOT EXISTS (SELECT 1 FROM occurrence later WHERE later.job_id = o.job_id "
+    f"AND later.{models.FAILED} AND later.number > o.number) "
+    "FROM occurrence o WHERE number > ?1 ORDER BY number LIMIT ?4"
 )
 _STATES = ", ".join(f"'{status}'" for status in Status)
 _CHECKS = (

@@ -93,9 +93,9 @@ def test_two_slow_functions_run_side_by_side(handle: SchedulerHandle) -> None:
 
 def test_a_cancelled_closure_never_runs(handle: SchedulerHandle) -> None:
     rings, later = Rings(), Rings()
-    job_id = handle.run_after(0.1, rings, id="to cancel")
+    job_id = handle.run_after(0.5, rings, id="to cancel")
     assert handle.cancel(job_id, "nobody").cancelled == ("to cancel",)
-    handle.run_after(0.15, later)
+    handle.run_after(0.6, later)
     eventually(lambda: later.began)
     assert rings.began == []
 
@@ -116,8 +116,8 @@ def test_a_closure_that_cancels_itself_runs_no_more(handle: SchedulerHandle) -> 
 
 def test_the_same_id_again_replaces_the_closure(handle: SchedulerHandle) -> None:
     first, second = Rings(), Rings()
-    handle.run_after(0.1, first, id="replaced")
-    handle.run_after(0.1, second, id="replaced")
+    handle.run_after(0.5, first, id="replaced")
+    handle.run_after(0.5, second, id="replaced")
     eventually(lambda: second.began)
     assert first.began == []
 

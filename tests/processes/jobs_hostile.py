@@ -1,6 +1,7 @@
 """Handlers that do to their process what a handler can do, and one that suffers from it."""
 
 import asyncio
+import contextlib
 import ctypes
 import os
 import sys
@@ -55,10 +56,8 @@ def sleep_in_a_thread(ctx: SyncContext, payload: object) -> None:
 @handler("stays")
 async def swallow_cancellation(ctx: Context, payload: object) -> None:
     while True:
-        try:
+        with contextlib.suppress(BaseException):
             await asyncio.sleep(1000)
-        except BaseException:  # noqa: BLE001  the hostility that is tested
-            pass
 
 
 @handler("eats")

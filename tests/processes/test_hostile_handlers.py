@@ -8,7 +8,7 @@ from tests.processes.metronome import Metronome
 from tests.processes.record import Record
 from tests.processes.waiting import until
 
-OPTIONS: StartOptions = {"handlers": ["tests.processes.jobs_hostile"]}
+OPTIONS: StartOptions = {"handlers": ["tests.processes.jobs_hostile"], "host_memory_mib": 600}
 LATE_AT_MOST_S = 2.0
 
 
@@ -46,7 +46,7 @@ def parked(scheduler: SchedulerHandle, job_id: str, figure: Figure) -> Job:
 def test_b77_a_hostile_handler_costs_only_its_own_run(
     handler: str, reason: str, start: StartSystem, figure: Figure
 ) -> None:
-    scheduler = start(**OPTIONS, host_memory_mib=600)
+    scheduler = start(**OPTIONS)
 
     job = parked(scheduler, handler, figure)
 

@@ -45,13 +45,13 @@ def test_b44_nothing_acknowledged_is_lost_by_a_kill_of(
 
     with Bots(database) as bots:
         for _ in range(2):
-            bots.go_on(100)
+            bots.go_on(60)
             processes.kill(until(partial(processes.named, folder, victim), f"{victim} runs"))
             answered, ran = time_until_it_works(scheduler, noted)
             figure("answered", answered)
             figure("a due job ran", ran)
             assert ran < AGAIN_WITHIN_S
-        bots.go_on(50)
+        bots.go_on(30)
     ledger.all_settled(scheduler)
 
     ledger.check_promises(scheduler, bots.acknowledged, noted)
@@ -96,7 +96,7 @@ def test_in_memory_jobs_come_back_when_the_scheduler_was_killed(start: StartSyst
 
     words = [called.get(timeout=PATIENCE_S) for _ in range(10)]
     assert words.count("once") == 1
-    assert scheduler.health().in_memory == 1
+    until(lambda: scheduler.health().in_memory == 1, "the repeating one is left")
 
 
 def test_the_in_memory_jobs_of_a_bot_that_was_killed_are_dropped(start: StartSystem, folder: Path) -> None:

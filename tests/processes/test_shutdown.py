@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,14 @@ from tests.processes.waiting import Stopwatch, until
 
 HANDLERS = ("--handlers", "tests.processes.jobs_recorded")
 ENDLESS = ("at_least_once", "at_most_once")
+
+
+@pytest.fixture(scope="module")
+def served_elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A database with a system that all tests of this module share."""
+    database = tmp_path_factory.mktemp("shared") / "bot.db"
+    with bellringer.start(database):
+        yield database
 
 
 def with_endless_handlers(database: Path, noted: Record, *others: str) -> None:
@@ -58,9 +66,13 @@ def test_b93_running_handlers_get_their_grace_and_the_rest_is_interrupted(
 def test_b93_a_second_sigterm_ends_everything_at_once(folder: Path, database: Path, noted: Record) -> None:
     with Served(folder, *HANDLERS, "--grace", "60") as served:
         with_endless_handlers(database, noted)
-        served.process.terminate()
-        # Two signals of one kind that come before the first is taken are one.
-        until(lambda: served.process.poll() is not None or served.process.terminate(), "it has ended", within_s=10.0)
+
+        def ended_by_another_sigterm() -> bool:
+            served.process.terminate()
+            return served.process.poll() is not None
+
+        # More than two, because those that come before the first is taken are one.
+        until(ended_by_another_sigterm, "it has ended", within_s=10.0)
         assert served.process.returncode == 1
         assert processes.all_end(folder)
 
@@ -111,19 +123,18 @@ def test_b94_a_bot_that_ends_without_stop_ends_its_system(how: str, code: int, f
 )
 @pytest.mark.parametrize("was_attached", [False, True], ids=["plain", "attached"])
 def test_b94_a_call_after_stop_raises_at_once(
-    call: Callable[[SchedulerHandle], object], was_attached: bool, database: Path
+    call: Callable[[SchedulerHandle], object], was_attached: bool, served_elsewhere: Path
 ) -> None:
-    with bellringer.start(database):
-        scheduler = bellringer.connect(database)
-        if was_attached:
-            scheduler.attach(registry=Registry())
-        scheduler.health()
-        scheduler.stop()
-        watch = Stopwatch()
+    scheduler = bellringer.connect(served_elsewhere)
+    if was_attached:
+        scheduler.attach(registry=Registry())
+    scheduler.health()
+    scheduler.stop()
+    watch = Stopwatch()
 
-        with pytest.raises(SchedulerUnavailableError, match="stopped"):
-            call(scheduler)
-        assert watch.seconds < 2.0
+    with pytest.raises(SchedulerUnavailableError, match="stopped"):
+        call(scheduler)
+    assert watch.seconds < 2.0
 
 
 def test_stop_can_be_called_twice(database: Path, folder: Path) -> None:

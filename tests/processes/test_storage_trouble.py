@@ -66,13 +66,16 @@ def test_b71_a_full_disk_refuses_clearly_and_recovers_without_a_restart(folder: 
         acknowledged.append(Acknowledged("due on the full disk", "at_least_once"))
         fill(disk / "filler")
 
-        with pytest.raises(RequestRefusedError) as refused:
+        def schedule_large_ones() -> None:
             for number in range(100):
                 job = Acknowledged(f"large {number}", "at_least_once")
                 scheduler.schedule(
                     "quick", id=job.job_id, after=0, payload="x" * 100_000, delivery=job.delivery, timeout=3.0
                 )
                 acknowledged.append(job)
+
+        with pytest.raises(RequestRefusedError) as refused:
+            schedule_large_ones()
         assert "full" in str(refused.value)
         until(lambda: scheduler.health().status == "storage blocked", "health tells")
         (disk / "filler").unlink()

@@ -11,7 +11,7 @@ PATIENCE_S = 20.0
 """Far more than is needed: a test machine may be busy with others."""
 
 
-def until(condition: Callable[[], T], what: str, *, within_s: float = PATIENCE_S, every_s: float = 0.01) -> T:
+def until(condition: Callable[[], T | None], what: str, *, within_s: float = PATIENCE_S, every_s: float = 0.01) -> T:
     """What the condition gives, once that is true. Fails with `what` where it does not become so in time."""
     pause = threading.Event()
     end = time.monotonic() + within_s

@@ -138,6 +138,17 @@ def test_b48_a_claim_that_never_reached_its_host_is_sent_later(drive: Drive, del
     assert (len(keys), len(drive.sent), outcomes(drive)) == (1, 1, ["done"])
 
 
+def test_b48_a_batch_that_was_lost_is_given_again_when_its_host_joins_again(drive: Drive) -> None:
+    keys = long_job(drive)
+    drive.persisted("a", "long", chat_id=1, after=1)
+    drive.lose_messages(RunBatch, times=1)
+    drive.advance(seconds=2)
+    assert keys == []
+    note_runs(drive, "another")
+    drive.advance(minutes=1)
+    assert (len(keys), outcomes(drive)) == (1, ["done"])
+
+
 def test_b48_what_was_sent_but_not_settled_may_be_sent_again_under_the_same_key(drive: Drive) -> None:
     keys = long_job(drive)
     drive.persisted("a", "long", chat_id=1, after=1, delivery="at_least_once")

@@ -1,7 +1,5 @@
 """Where a transaction may be open: never while a handler runs, and never while a message is sent."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from bellringer import Context
@@ -16,7 +14,7 @@ def in_transaction(drive: Drive) -> bool:
 
 
 @pytest.fixture
-def sent_in_transaction(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
+def sent_in_transaction(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What the scheduler sends while a transaction is open."""
     caught: list[object] = []
     send = Scheduler.send
@@ -27,7 +25,7 @@ def sent_in_transaction(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> Iterat
         send(self, address, message)
 
     monkeypatch.setattr(Scheduler, "send", watch)
-    yield caught
+    return caught
 
 
 def test_b74_no_transaction_is_open_while_a_handler_schedules_cancels_and_lists(
