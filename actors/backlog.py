@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 
 from ..storage.values import ChatId, Cursor, DueRow
+from .policy import is_suspect
 
 LAST_SEQ = 2**63 - 1
 ROWS = 20_000
@@ -155,7 +156,7 @@ class Backlog:
 
 def line_of(row: DueRow) -> str:
     """Suspects stand in a line of their own: they wait for an empty host, and the others need not wait behind them."""
-    return row.handler if row.crashes == 0 else f"{row.handler}\0suspect"
+    return row.handler if not is_suspect(row.crashes) else f"{row.handler}\0suspect"
 
 
 def _insert(line: deque[DueRow], row: DueRow) -> None:

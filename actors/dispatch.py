@@ -65,7 +65,7 @@ class Dispatch:
         self.orphans[row.token] = row
         self.running[row.token] = Run(
             self.durable, row.host, row.seq, row.chat_id, row.due_at, row.next_due_at, row.rule,
-            row.handler, row.id, row.attempts, row.crashes > 0,
+            row.handler, row.id, row.attempts, policy.is_suspect(row.crashes),
         )  # fmt: skip
         if row.chat_id is not None:
             self.busy_lanes.add(row.chat_id)
@@ -236,7 +236,7 @@ class Dispatch:
         later: list[DueRow],
         events: list[Event],
     ) -> None:
-        suspect = row.crashes > 0
+        suspect = policy.is_suspect(row.crashes)
         host = self.hosts.empty_one(row.handler) if suspect else self.hosts.roomiest(row.handler)
         if host is None:
             if now >= self.hosts_complete_at and not self.hosts.knows(row.handler):
@@ -324,7 +324,7 @@ class Dispatch:
                 continue
             self.running[claim.token] = Run(
                 shelf, claim.host, row.seq, row.chat_id, claim.due_at, claim.next_due_at, row.rule,
-                row.handler, row.id, order.attempt, row.crashes > 0,
+                row.handler, row.id, order.attempt, policy.is_suspect(row.crashes),
             )  # fmt: skip
             orders.setdefault(claim.host, []).append(order)
             if now - claim.due_at > policy.LATE_AFTER_US:

@@ -26,7 +26,7 @@ class Host:
     open: bool = True
     batch: int = 0
     alone: bool = False
-    """Runs one suspect only, or empties itself for one: a job that was there when an earlier host ended."""
+    """Runs one suspect only, or empties itself for one: one that was there each time when several hosts ended."""
     running: set[int] = field(default_factory=set)
     settled: list[int] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)

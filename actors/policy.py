@@ -25,6 +25,9 @@ job_retry_delay = 60.0
 MAX_CRASHES = 3
 """A job that has ended its host this often is parked."""
 
+SUSPECT_AFTER = 2
+"""A job that was there this often when a host ended runs alone: one may be another's doing, or an operator's."""
+
 BACKOFF_FIRST_US = 1_000_000
 BACKOFF_CAP_US = 3_600_000_000
 LATE_AFTER_US = 1_000_000
@@ -146,6 +149,11 @@ def interrupted(
     if row.delivery == Delivery.AT_LEAST_ONCE:
         return _again(row, result, "release", now, attempts=row.attempts - 1, crashes=crashes)
     return _failed(row, result, now, "interrupt", reason, outcome=Outcome.INTERRUPTED, crashes=crashes)
+
+
+def is_suspect(crashes: int) -> bool:
+    """Whether a job is to run with no other beside it."""
+    return crashes >= SUSPECT_AFTER
 
 
 def backoff_us(attempts: int, chance: Random) -> int:

@@ -55,10 +55,8 @@ class Reception:
             joining=message.joining,
         )
         if known is not None:
-            host.running = known.running
-            host.batch = known.batch
+            host.running, host.batch, host.alone, host.events = known.running, known.batch, known.alone, known.events
         dispatch.hosts.add(host)
-        self._watch.add(message.process, self._kernel)
         for result in message.results:
             dispatch.take_result(host, result)
         held = set(message.holding) | {result.token for result in message.results}
@@ -71,6 +69,8 @@ class Reception:
             dispatch.lose(token, now)
         host.dropped.extend(token for token in message.holding if token not in dispatch.running)
         self.to_release |= host.handlers
+        if not self._watch.add(message.process, self._kernel):
+            self.process_ended(message.process)
 
     def receive_host_reported(self, message: HostReported, sender: Any) -> None:
         host = self._dispatch.hosts.by_id.get(message.host)

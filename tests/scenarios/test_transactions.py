@@ -22,7 +22,7 @@ def sent_in_transaction(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> list[o
     def watch(self: Scheduler, address: object, message: object) -> None:
         if in_transaction(drive):
             caught.append(message)
-        send(self, address, message)
+        send(self, address, message)  # type: ignore[no-untyped-call]
 
     monkeypatch.setattr(Scheduler, "send", watch)
     return caught
