@@ -26,7 +26,7 @@ def four_bots(stack: ExitStack, folder: Path, spread_s: float) -> list[Script]:
 
 def test_b35_four_processes_that_start_have_one_system(folder: Path, database: Path, noted: Record) -> None:
     with ExitStack() as stack:
-        bots = four_bots(stack, folder, spread_s=0.2)
+        four_bots(stack, folder, spread_s=0.2)
         for kind in ("guardian", "bell-admin", "bell-supervisor", "bell-scheduler"):
             assert len(processes.named(folder, kind)) == 1
         with bellringer.connect(database) as scheduler:
@@ -34,15 +34,13 @@ def test_b35_four_processes_that_start_have_one_system(folder: Path, database: P
 
             assert noted.starts() == dict.fromkeys(JOBS, 1)
             assert {job: len(told) for job, told in ledger.occurrences(scheduler).items()} == dict.fromkeys(JOBS, 1)
-        for bot in bots:
-            assert bot.end() == ""
 
 
 def test_b35_when_the_process_that_has_the_system_is_killed_another_takes_over(
     folder: Path, database: Path, noted: Record, figure: Figure
 ) -> None:
     with ExitStack() as stack:
-        bots = four_bots(stack, folder, spread_s=2.0)
+        bots = four_bots(stack, folder, spread_s=1.0)
         (guardian,) = processes.named(folder, "guardian")
         first = next(bot for bot in bots if bot.pid == processes.parent(guardian))
         until(lambda: len(noted.starts()) > 20, "some have run")
@@ -55,9 +53,6 @@ def test_b35_when_the_process_that_has_the_system_is_killed_another_takes_over(
         with bellringer.connect(database) as scheduler:
             ledger.all_settled(scheduler)
             ledger.check_promises(scheduler, [Acknowledged(job, "at_least_once") for job in JOBS], noted)
-        for bot in bots:
-            if bot is not first:
-                assert bot.end() == ""
 
 
 def test_b42_a_process_that_starts_twice_has_one_system(folder: Path, database: Path) -> None:
