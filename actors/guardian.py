@@ -17,19 +17,17 @@ from ..storage.errors import BellringerError, DatabaseInUseError
 from . import corrections, logs, processes
 from .clock import SYSTEM_CLOCK, sleep
 from .folder import PrivateFolder, Way, free_port
-from .messages import GetState, Settings, StateTold, StopClaiming, Stopped, Supervise, Tick, Ticked
-from .names import SCHEDULER, SUPERVISOR
+from .heartbeat import Heartbeat
+from .messages import GetState, Settings, StateTold, StopClaiming, Stopped, Supervise
+from .names import SUPERVISOR
 from .supervisor import Supervisor
-from .system import ask, find_actor, start_system
+from .system import ask, start_system
 
 log = logging.getLogger("bellringer.guardian")
 
 HEARTBEAT_S = 1.0
-STATE_EVERY = 15
-ANSWER_EVERY = 5
-ANSWERED_LATELY_US = 6_000_000
+PORTS_TRIED = 5
 START_WITHIN_US = 20_000_000
-HUNG_AFTER_US = 10_000_000
 CLOSE_WITHIN_US = 2_000_000
 
 
@@ -58,11 +56,9 @@ class Guardian:
         self._system: Any = None
         self._admin: str | None = None
         self._supervisor: Any = None
-        self._state: StateTold | None = None
+        self._heart: Heartbeat | None = None
         self._watched: dict[int, str] = {}
         self._restarts: deque[int] = deque()
-        self._answered_at = 0
-        self._beats = 0
 
     def run(self) -> None:
         """Start, keep running, stop. Raises `DatabaseInUseError` or `GuardianError`; leaves no process behind."""
@@ -78,11 +74,7 @@ class Guardian:
                 self._ready(self._port)
             while not self._asked_to_stop:
                 self._wait()
-                try:
-                    self._look()
-                except (ActorSystemException, OSError) as error:
-                    log.warning("a heartbeat failed: %s", error)
-                    self._known_scheduler = None
+                self._beat()
             self._stop()
         finally:
             self._end_everything()
@@ -127,10 +119,15 @@ class Guardian:
 
     def _start_system(self) -> None:
         self._restarts.append(SYSTEM_CLOCK.monotonic())
-        self._port = self._port or free_port()
-        self._system = start_system(self._port, self._folder.make_key())
-        self._admin = next((processes.identity(pid) for pid in processes.children()), None)
-        if self._admin is None:
+        for _ in range(PORTS_TRIED):
+            self._port = self._port or free_port()
+            self._system = start_system(self._port, self._folder.make_key())
+            self._admin = next((processes.identity(pid) for pid in processes.children()), None)
+            if self._admin is not None:
+                break
+            # Any connection of this machine may have been given the port meanwhile.
+            self._port = 0
+        else:
             raise GuardianError("the actor system did not start; bellringer.log in the private folder may say why")
         self._watch(self._admin)
         self._start_supervisor()
@@ -154,11 +151,10 @@ class Guardian:
                 state = self._ask(self._supervisor, GetState(), StateTold, 1.0)
         self._take_state(state)
         self._watch(state.process)
+        self._heart = Heartbeat(self._system, self._supervisor, self._take_state)
         log.info("the system is up on port %d, process %s", self._port, state.process)
-        self._answered_at = SYSTEM_CLOCK.monotonic()
 
     def _take_state(self, state: StateTold) -> None:
-        self._state = state
         if state.failed is not None:
             raise GuardianError(state.failed)
 
@@ -221,42 +217,15 @@ class Guardian:
             )
         self._restarts.append(now)
 
-    def _look(self) -> None:
-        """The heartbeat: it covers lost wake-ups, suspends and clock jumps, and finds what hangs."""
-        if self._asked_to_stop or self._system is None:
+    def _beat(self) -> None:
+        heart = self._heart
+        if self._asked_to_stop or heart is None:
             return
-        self._beats += 1
-        state = self._state
-        if self._beats % STATE_EVERY == 0 or state is None or state.scheduler is None:
-            told = self._ask(self._supervisor, GetState(), StateTold, 2.0)
-            if told is not None:
-                self._take_state(told)
-        scheduler = self._scheduler()
-        now = SYSTEM_CLOCK.monotonic()
-        if scheduler is not None and self._beats % ANSWER_EVERY and now - self._answered_at < ANSWERED_LATELY_US:
-            self._system.tell(scheduler, Tick(answer=False))
-            return
-        if scheduler is not None and self._ask(scheduler, Tick(), Ticked, 2.0) is not None:
-            self._answered_at = now
-            return
-        told = self._ask(self._supervisor, GetState(), StateTold, 2.0)
-        if told is not None:
-            self._take_state(told)
-            if told.scheduler is not None and now - self._answered_at > HUNG_AFTER_US:
-                log.error("the scheduler has not answered for %d s; ending it", HUNG_AFTER_US // 1_000_000)
-                if processes.is_alive(told.scheduler):
-                    os.kill(int(told.scheduler.partition("-")[0]), signal.SIGKILL)
-                self._answered_at = now
-        self._known_scheduler = None
-
-    _known_scheduler: Any = None
-
-    def _scheduler(self) -> Any:
-        if self._known_scheduler is None:
-            self._known_scheduler = find_actor(
-                self._system, self._system._systemBase.adminAddr, SCHEDULER, timeout_s=1.0
-            )
-        return self._known_scheduler
+        try:
+            heart.beat()
+        except (ActorSystemException, OSError) as error:
+            log.warning("a heartbeat failed: %s", error)
+            heart.lost()
 
     def _ask(self, address: Any, message: object, kind: type[Any], timeout_s: float) -> Any:
         return ask(self._system, address, message, kind, timeout_s, SYSTEM_CLOCK.monotonic)
@@ -268,8 +237,10 @@ class Guardian:
         grace_us = self._settings.grace_us
         message = StopClaiming(grace_us=grace_us)
         state = self._ask(self._supervisor, message, StateTold, 2.0)
-        self._known_scheduler = None
-        scheduler = self._scheduler()
+        scheduler = None
+        if self._heart is not None:
+            self._heart.lost()
+            scheduler = self._heart.scheduler()
         if scheduler is not None:
             stopped = self._ask(scheduler, message, Stopped, grace_us / 1e6 + 1.5)
             if stopped is None:
@@ -283,7 +254,7 @@ class Guardian:
 
     def _end_everything(self) -> None:
         """Nothing of this system may outlive it: the admin takes all others with it, and orphans come here."""
-        self._known_scheduler = None
+        self._heart = None
         for descriptor in list(self._watched):
             corrections.close_kept(descriptor)
             del self._watched[descriptor]

@@ -4,18 +4,15 @@ What a handler can do to its process stays in it: a run that blocks the loop is 
 process to exit only ends itself, and a host that can't go on empties itself and is replaced.
 """
 
-import ctypes
 import importlib
 import logging
 import os
-import resource
 import secrets
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any, NoReturn
+from typing import Any
 
 from thespian.actors import Actor, ActorExitRequest, ThespianWatch, WakeupMessage, WatchMessage
 
@@ -24,7 +21,7 @@ from ..handlers.environment import Environment
 from ..handlers.errors import HandlerImportError
 from ..handlers.registry import default_registry, load
 from ..handlers.transports import Transport
-from . import logs, processes
+from . import bounds, logs, processes
 from .clock import SYSTEM_CLOCK
 from .folder import PrivateFolder
 from .host import RunningHost
@@ -49,18 +46,6 @@ BLOCKED_AFTER_US = 300_000
 REPLACED_AFTER_US = 750_000
 BREAK_OFF_FOR_US = 2_000_000
 CLOSE_WITHIN_S = 1.0
-_really_exit = os._exit
-
-
-class HandlerExitError(BaseException):
-    """A handler called `os._exit`; it costs its own run only."""
-
-
-class HandlerBlockedError(BaseException):
-    """Raised inside a handler that has blocked its host's loop past its time limit."""
-
-    def __init__(self) -> None:
-        super().__init__("time limit: the handler blocked the event loop; await, or make it a plain def")
 
 
 class HandlerActor(Actor):
@@ -128,22 +113,8 @@ class HandlerActor(Actor):
             incarnation=secrets.token_hex(4),
             handlers=default_registry.names,
         )
-        self._keep_handlers_in_bounds(settings)
+        bounds.keep_in(settings.host_memory_mib)
         self.send(sender, HandlersLoaded(number=message.number, process=process, handlers=default_registry.names()))
-
-    def _keep_handlers_in_bounds(self, settings: Settings) -> None:
-        # A thread that computes gives others a turn after this long; the default of 5 ms would be felt as lateness.
-        sys.setswitchinterval(0.0005)
-        mine = threading.get_ident()
-
-        def exit_run(status: int) -> NoReturn:
-            if threading.get_ident() == mine:
-                _really_exit(status)
-            raise HandlerExitError(f"the handler called os._exit({status})")
-
-        os._exit = exit_run
-        most = settings.host_memory_mib << 20
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
     def _wake(self) -> None:
         """Called on the loop's thread: only the actor's own thread may send."""
@@ -234,7 +205,7 @@ class HandlerActor(Actor):
         if self._broken_off_at is None:
             self._broken_off_at = now
             log.warning("a handler blocks its host's loop past its time limit; breaking it off")
-            _raise_in_thread(loop.thread_id, HandlerBlockedError)
+            bounds.break_off(loop.thread_id)
         elif now - self._broken_off_at > BREAK_OFF_FOR_US:
             if token is not None:
                 blocked_s = (now - self._blocked_since) / 1e6
@@ -265,7 +236,7 @@ class HandlerActor(Actor):
         if self._loop is not None:
             host.give_up(self._loop.abandon())
         self.send(self._scheduler, host.left())
-        timer = threading.Timer(0.1, _really_exit, (status,))
+        timer = threading.Timer(0.1, bounds.end_process, (status,))
         timer.daemon = True
         timer.start()
 
@@ -297,11 +268,6 @@ def _transport(path: str | None) -> Transport | None:
         raise ValueError(f"the transport {path!r} can't be found ({error}); give it as module:factory") from error
     transport: Transport = factory()
     return transport
-
-
-def _raise_in_thread(thread_id: int | None, error: type[BaseException]) -> None:
-    if thread_id is not None:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), ctypes.py_object(error))
 
 
 del _builtin

@@ -4,6 +4,7 @@ import os
 import random
 import select
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,9 @@ from typing import Self
 
 import bellringer
 from bellringer import Context, Registry, SchedulerHandle, handler
+from bellringer.actors import guardian
+from bellringer.actors.guardian import Guardian
+from bellringer.actors.messages import Settings
 from tests.processes import jobs_recorded
 from tests.processes.record import note
 
@@ -86,9 +90,13 @@ class Script:
 
 
 def ready_until_the_input_ends() -> None:
+    _tell_ready()
+    sys.stdin.read()
+
+
+def _tell_ready() -> None:
     sys.stdout.write(f"{READY}\n")
     sys.stdout.flush()
-    sys.stdin.read()
 
 
 def keeps_a_rhythm() -> None:
@@ -125,8 +133,7 @@ def schedules_on_and_on(name: str, attached: str) -> None:
         scheduler.run_every(0.05, lambda: None)
     chance = random.Random(name)
     written = os.open(ACKNOWLEDGED, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    sys.stdout.write(f"{READY}\n")
-    sys.stdout.flush()
+    _tell_ready()
     number = 0
     while not select.select([sys.stdin], [], [], 0.002)[0]:
         number += 1
@@ -143,6 +150,18 @@ def schedules_on_and_on(name: str, attached: str) -> None:
     sys.stdin.readline()
     ready_until_the_input_ends()
     scheduler.stop()
+
+
+def serves_after_its_port_was_taken() -> None:
+    """A guardian to which it happens that somebody else gets the port that it has looked up."""
+    find_port = guardian.free_port
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        ports = [other.getsockname()[1]]
+        guardian.free_port = lambda: ports.pop() if ports else find_port()
+        settings = Settings(database=DATABASE, name="bellringer", handlers=())
+        Guardian(settings, lifeline=sys.stdin.fileno(), ready=lambda port: _tell_ready()).run()
 
 
 def starts_and_schedules(name: str, jobs: str, spread_s: str) -> None:
@@ -178,7 +197,14 @@ def _started() -> SchedulerHandle:
 
 SCRIPTS: dict[str, Callable[..., None]] = {
     script.__name__: script
-    for script in (keeps_a_rhythm, lends_itself, schedules_on_and_on, starts_and_schedules, ends_without_stop)
+    for script in (
+        keeps_a_rhythm,
+        lends_itself,
+        schedules_on_and_on,
+        serves_after_its_port_was_taken,
+        starts_and_schedules,
+        ends_without_stop,
+    )
 }
 
 if __name__ == "__main__":

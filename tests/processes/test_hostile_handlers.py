@@ -38,7 +38,7 @@ def parked(scheduler: SchedulerHandle, job_id: str, figure: Figure) -> Job:
         ("surrogate", "half a cake: "),
         ("computes", "time limit"),
         ("stays", "time limit"),
-        ("sleeps", "time limit"),
+        pytest.param("sleeps", "time limit", marks=pytest.mark.slow),
         pytest.param("blocks", "time limit", marks=pytest.mark.slow),
         pytest.param("eats", "MemoryError", marks=pytest.mark.slow),
     ],

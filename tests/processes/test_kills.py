@@ -110,7 +110,7 @@ def test_the_in_memory_jobs_of_a_bot_that_was_killed_are_dropped(start: StartSys
         assert scheduler.health().hosts == ()
 
 
-@pytest.mark.parametrize("crashes", [25, pytest.param(125, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("crashes", [20, pytest.param(125, marks=pytest.mark.slow)])
 def test_b52_what_schedule_has_returned_is_stored_though_the_scheduler_is_killed_that_instant(
     crashes: int, folder: Path
 ) -> None:

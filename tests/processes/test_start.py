@@ -59,3 +59,12 @@ def test_b42_a_process_that_starts_twice_has_one_system(folder: Path, database: 
     with bellringer.start(database) as first, bellringer.start(database) as second:
         assert len(processes.named(folder, "guardian")) == 1
         assert first.health().process == second.health().process
+
+
+def test_a_port_that_somebody_else_gets_in_between_is_given_up_for_another(folder: Path, database: Path) -> None:
+    with Script("serves_after_its_port_was_taken", folder) as served:
+        with bellringer.connect(database) as scheduler:
+            assert scheduler.health().status == "ok"
+
+        assert served.end() == ""
+        assert served.process.returncode == 0
