@@ -1,7 +1,7 @@
 """Due rows that have been read and wait for a lane or for a free place. Pure: no clock, no store."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from heapq import heappop, heappush
 
 from ..storage.values import ChatId, Cursor, DueRow
@@ -37,10 +37,9 @@ class Backlog:
     def room(self) -> int:
         return max(0, ROWS - len(self._held))
 
-    @property
-    def free_rows(self) -> int:
-        """How many rows wait for a place only; a few of them may have been discarded since."""
-        return sum(len(heap) for heap in self._free.values())
+    def free_rows(self, full: Collection[str] = ()) -> int:
+        """How many rows wait for a place only, but for lines that are full; a few may have been discarded since."""
+        return sum(len(heap) for line, heap in self._free.items() if line not in full)
 
     def add(self, rows: Iterable[DueRow]) -> list[DueRow]:
         """Take rows that were read past the cursor. Returns those whose lane is too long to be held here."""
@@ -116,6 +115,13 @@ class Backlog:
         """The row was popped and not claimed after all."""
         self._offer(row)
 
+    def step_back(self, row: DueRow) -> None:
+        """The row was popped, and its lane is busy by now with a row of another backlog: it stays the next in line."""
+        if row.chat_id is not None:
+            self._held[row.seq] = row
+            self._first.pop(row.chat_id, None)
+            self._behind.setdefault(row.chat_id, deque()).appendleft(row)
+
     def start(self, row: DueRow) -> None:
         """The row is claimed: its lane is busy."""
         if row.chat_id is not None:
@@ -139,11 +145,12 @@ class Backlog:
         self._behind.pop(lane, None)
         return lane not in self._first
 
-    def discard(self, seq: int) -> None:
-        """The row was cancelled, replaced or changed: forget what was read of it."""
+    def discard(self, seq: int) -> ChatId | None:
+        """Forget what was read of a row that was cancelled or changed. Its lane, where nobody is in line any more."""
         row = self._held.pop(seq, None)
-        if row is not None and row.chat_id is not None and self._first.get(row.chat_id) == seq:
-            self.leave_lane(row.chat_id)
+        if row is None or row.chat_id is None or self._first.get(row.chat_id) != seq:
+            return None
+        return row.chat_id if self.leave_lane(row.chat_id) else None
 
     def clear(self) -> None:
         """Forget all that was read; the rows are in the store."""

@@ -36,13 +36,16 @@ class Dispatch:
         self.more_is_due = False
         self.hosts_complete_at = 0
         """Until then a handler that no host knows is only not known yet, and nothing is made to wait for it."""
+        self._emptied: set[ChatId] = set()
+        """Long lanes of which the rows held here have gone without a run."""
         self._token = first_token
         self._chance = chance
 
     @property
     def has_work(self) -> bool:
         """Whether a pass has something to settle, or rows that are due and could find room now."""
-        return any(shelf.results or shelf.settlements or len(shelf.backlog) for shelf in self.shelves)
+        waiting = any(shelf.results or shelf.settlements or len(shelf.backlog) for shelf in self.shelves)
+        return waiting or bool(self._emptied)
 
     @property
     def shelves(self) -> tuple[Shelf, Shelf]:
@@ -78,7 +81,6 @@ class Dispatch:
 
     def release_host(self, host: Host, now: int, reason: str, *, crashed: bool) -> None:
         """The host is gone: what it held goes on by its delivery, at once."""
-        self.hosts.remove(host.host)
         for shelf in self.shelves:
             held = {
                 run.seq: token
@@ -88,6 +90,8 @@ class Dispatch:
             for seq, row in shelf.store.claims(list(held)).items():
                 if row.token == held[seq]:
                     shelf.settlements[row.token] = policy.interrupted(row, now, reason, crashed=crashed)
+        # Last, so that a host whose claims could not be read is there to be found silent.
+        self.hosts.remove(host.host)
 
     def lose(self, token: int, now: int) -> None:
         """A host that lives does not hold what it was given, and takes it no more: it never began."""
@@ -121,7 +125,7 @@ class Dispatch:
 
     def vanished(self, shelf: Shelf, seq: int) -> None:
         """The row is gone or changed. A run of it that is out settles nothing, and keeps its lane until it ends."""
-        shelf.backlog.discard(seq)
+        self._note_emptied(shelf, shelf.backlog.discard(seq))
 
     def release_waiting(self, handlers: frozenset[str]) -> bool:
         """Put back some of what waited for these handlers. True: there is more of it."""
@@ -140,12 +144,13 @@ class Dispatch:
         """Settle, claim, commit. What is to be sent to each host, and what there is to tell."""
         orders: dict[str, list[RunOrder]] = {}
         events: list[Event] = []
-        for shelf in self.shelves:
-            try:
+        self.more_is_due = False
+        try:
+            for shelf in self.shelves:
                 self._pass(shelf, now, orders, events)
-            except BaseException:
-                self._read_again(shelf)
-                raise
+        except BaseException:
+            self.start_over()
+            raise
         return orders, events
 
     def _pass(self, shelf: Shelf, now: int, orders: dict[str, list[RunOrder]], events: list[Event]) -> None:
@@ -164,6 +169,7 @@ class Dispatch:
             if self.claiming:
                 claims = self._claim(shelf, now, events)
             given = shelf.store.claim([claim for claim, _ in claims], now) if claims else []
+        self._emptied.clear()
         self._forget(shelf, settlements, applied, now, events)
         self._remember(shelf, claims, given, now, orders, events)
 
@@ -189,28 +195,31 @@ class Dispatch:
         return settlements
 
     def _anything_due(self, shelf: Shelf, now: int) -> bool:
-        return bool(len(shelf.backlog)) or bool(shelf.store.due(now, 1, shelf.backlog.cursor))
+        return bool(len(shelf.backlog) or self._emptied) or bool(shelf.store.due(now, 1, shelf.backlog.cursor))
 
     def _claim(self, shelf: Shelf, now: int, events: list[Event]) -> list[tuple[Claim, DueRow]]:
         claims: list[tuple[Claim, DueRow]] = []
         full: set[str] = set()
         later: list[DueRow] = []
-        self.more_is_due = False
         for page in range(PAGES_AT_ONCE):
-            exhausted = self._read(shelf, now)
+            exhausted = self._read(shelf, now, full)
+            freed = False
             for row in RowsInOrder(shelf.backlog, full):
-                self._choose(shelf, row, now, claims, full, later, events)
-            if exhausted or not shelf.backlog.room or not self.hosts.free_places():
+                freed = self._choose(shelf, row, now, claims, full, later, events) or freed
+            if (exhausted and not freed) or not shelf.backlog.room or not self.hosts.free_places():
                 break
-            self.more_is_due = page == PAGES_AT_ONCE - 1
+            self.more_is_due = self.more_is_due or page == PAGES_AT_ONCE - 1
         for row in later:
             shelf.backlog.put_back(row)
+        for lane in self._emptied:
+            self.release_lane(lane)
+            self.more_is_due = True
         return claims
 
-    def _read(self, shelf: Shelf, now: int) -> bool:
+    def _read(self, shelf: Shelf, now: int, full: set[str]) -> bool:
         """Read on in the due order, as much as could be started. True: there is no more of it."""
         places = self.hosts.free_places()
-        if shelf.backlog.free_rows >= max(1, places):
+        if shelf.backlog.free_rows(full) >= max(1, places):
             return False
         wanted = min(max(PAGE, places * 2), shelf.backlog.room)
         if wanted <= 0:
@@ -235,36 +244,47 @@ class Dispatch:
         full: set[str],
         later: list[DueRow],
         events: list[Event],
-    ) -> None:
+    ) -> bool:
+        """Claim a row, or what else it gets. True: it does not run, and has left its lane to the next."""
+        if row.chat_id in self.busy_lanes:
+            shelf.backlog.step_back(row)
+            return False
         suspect = policy.is_suspect(row.crashes)
         host = self.hosts.empty_one(row.handler) if suspect else self.hosts.roomiest(row.handler)
         if host is None:
             if now >= self.hosts_complete_at and not self.hosts.knows(row.handler):
                 shelf.store.wait([row.seq], HANDLER + row.handler)
-                shelf.backlog.leave_lane(row.chat_id)
-                return
+                return self._leave_lane(shelf, row)
             later.append(row)
             full.add(line_of(row))
-            return
+            return False
         self._token += 1
         decision = policy.decide(row, now, token=self._token, host=host.host, lease_us=LEASE_US + row.time_limit_us)
         if decision.unreadable is not None:
             shelf.store.park(row.seq, decision.unreadable, now)
-            shelf.backlog.leave_lane(row.chat_id)
             events.append(
                 Event(kind="job.parked", at=now, job_id=row.id, handler=row.handler, reason=decision.unreadable)
             )
-            return
+            return self._leave_lane(shelf, row)
         if decision.skipped is not None:
             going_on = decision.claim.due_at if decision.claim else decision.next_due_at
             shelf.store.skip(row.seq, decision.skipped, going_on)
         if decision.claim is None:
-            shelf.backlog.leave_lane(row.chat_id)
-            return
+            return self._leave_lane(shelf, row)
         shelf.backlog.start(row)
         host.running.add(self._token)
         host.alone = host.alone or suspect
         claims.append((decision.claim, row))
+        return False
+
+    def _leave_lane(self, shelf: Shelf, row: DueRow) -> bool:
+        if shelf.backlog.leave_lane(row.chat_id):
+            self._note_emptied(shelf, row.chat_id)
+        return row.chat_id is not None
+
+    def _note_emptied(self, shelf: Shelf, lane: ChatId | None) -> None:
+        if lane is not None and lane in shelf.long_lanes:
+            self._emptied.add(lane)
 
     def _make_room(self, token: int) -> None:
         run = self.running.get(token)
@@ -286,7 +306,8 @@ class Dispatch:
         """Put back some of the rows that did not fit into the line of this chat."""
         for shelf in self.shelves:
             if lane in shelf.long_lanes:
-                if shelf.store.release(lane_reason(lane), ROWS_PER_LANE) < ROWS_PER_LANE:
+                # The transaction may fail yet: a lane is forgotten only when nothing of it waits any more.
+                if not shelf.store.release(lane_reason(lane), ROWS_PER_LANE):
                     shelf.long_lanes.discard(lane)
                 shelf.backlog.cursor = None
 
@@ -345,17 +366,15 @@ class Dispatch:
         host = self.hosts.by_id.get(claim.host)
         if host is not None:
             host.running.discard(claim.token)
+            host.alone = host.alone and bool(host.running)
         if row.chat_id is not None:
             self.busy_lanes.discard(row.chat_id)
-        shelf.backlog.leave_lane(row.chat_id)
+        self._leave_lane(shelf, row)
 
     def start_over(self) -> None:
+        """What was read and chosen is void, and is in the store as it was."""
         for shelf in self.shelves:
-            self._read_again(shelf)
-
-    def _read_again(self, shelf: Shelf) -> None:
-        """A pass failed: what was read and chosen is void, and is in the store as it was."""
-        shelf.backlog.clear()
+            shelf.backlog.clear()
         self.busy_lanes.clear()
         for host in self.hosts:
             host.running.clear()

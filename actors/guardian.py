@@ -119,15 +119,20 @@ class Guardian:
 
     def _start_system(self) -> None:
         self._restarts.append(SYSTEM_CLOCK.monotonic())
+        self._admin = None
         for _ in range(PORTS_TRIED):
             self._port = self._port or free_port()
-            self._system = start_system(self._port, self._folder.make_key())
-            self._admin = next((processes.identity(pid) for pid in processes.children()), None)
-            if self._admin is not None:
+            try:
+                self._system = start_system(self._port, self._folder.make_key())
+                self._admin = next((processes.identity(pid) for pid in processes.children()), None)
+            except (ActorSystemException, OSError):
+                log.exception("no actor system could be started on port %d", self._port)
+                self._end_everything()
+            if self._admin is not None or self._asked_to_stop:
                 break
             # Any connection of this machine may have been given the port meanwhile.
             self._port = 0
-        else:
+        if self._admin is None:
             raise GuardianError("the actor system did not start; bellringer.log in the private folder may say why")
         self._watch(self._admin)
         self._start_supervisor()
@@ -293,4 +298,8 @@ def serve(settings: Settings, *, lifeline: int | None = None, announce: int | No
         tell(f"{'busy' if isinstance(error, DatabaseInUseError) else 'failed'} {error}")
         sys.stderr.write(f"bellringer: {error}\n")
         return 1
+    except Exception as error:  # the border of the process: who waits for it is told
+        log.exception("the guardian has failed")
+        tell(f"failed unexpectedly: {error!r}".replace("\n", " "))
+        raise
     return 0

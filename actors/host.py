@@ -47,7 +47,7 @@ class RunningHost:
         self._joining = 0
         self._holding: dict[int, RunOrder] = {}
         self._unsettled: dict[int, RunResult] = {}
-        self._told: set[int] = set()
+        self._told: dict[int, int] = {}
         self._told_at = 0
         self._begun_at = 0
         self.open = True
@@ -66,7 +66,7 @@ class RunningHost:
 
     def joined(self) -> HostJoined:
         self._collect()
-        self._told = set(self._unsettled)
+        self._told = dict.fromkeys(self._unsettled, self._told_at)
         self._received = 0
         self._joining += 1
         self.scheduler = None
@@ -88,7 +88,7 @@ class RunningHost:
             self.scheduler = batch.scheduler
         for token in batch.settled:
             self._unsettled.pop(token, None)
-            self._told.discard(token)
+            self._told.pop(token, None)
         if batch.dropped:
             # A closure is not begun anew elsewhere, so one whose claim was lost may as well finish.
             held = [self._holding[token] for token in batch.dropped if token in self._holding]
@@ -106,18 +106,21 @@ class RunningHost:
             self._holding.update((order.token, order) for order in orders)
             self.runner.begin(orders)
 
-    def report(self, now: int, *, sign_of_life: bool = False) -> HostReported:
-        """What is new; everything that is not settled, where the last report seems to have gone astray."""
+    def report(self, now: int) -> HostReported:
+        """What is new; and again what is not settled though it was told a while ago: that report has gone astray."""
         self._collect()
-        again = now - self._told_at > TELL_AGAIN_US
-        results = [result for token, result in self._unsettled.items() if again or token not in self._told]
-        self._told.update(result.token for result in results)
+        results = [
+            result
+            for token, result in self._unsettled.items()
+            if token not in self._told or now - self._told[token] > TELL_AGAIN_US
+        ]
+        self._told.update((result.token, now) for result in results)
         self._told_at = now
         return HostReported(host=self.host, received=self._received, results=tuple(results), open=self.open)
 
     def owes_a_report(self, now: int) -> bool:
         """Whether something has to be told without being asked: results once more, or that this host lives."""
-        if self._unsettled and now - self._told_at > TELL_AGAIN_US:
+        if any(now - self._told.get(token, self._told_at) > TELL_AGAIN_US for token in self._unsettled):
             return True
         return bool(self._holding) and now - self._told_at > SIGN_OF_LIFE_US
 

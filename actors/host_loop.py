@@ -110,8 +110,7 @@ class HostLoop:
 
     def _begin(self) -> None:
         began = False
-        while self._waiting:
-            order = self._waiting.popleft()
+        for order in self.withdraw():
             self._runs[order.token] = start(order, self.environment, self._end)
             began = True
         if began:

@@ -87,12 +87,13 @@ class Hosts:
 
     def empty_one(self, handler: str) -> Host | None:
         """A host with nothing running, for a suspect. If there is none, the emptiest stops taking more."""
-        knowing = [host for host in self._knowing.get(handler, ()) if host.ready and host.open]
-        idle = [host for host in knowing if not host.running]
-        if idle:
-            return idle[0]
-        if knowing and not any(host.alone for host in knowing):
-            min(knowing, key=lambda host: len(host.running)).alone = True
+        knowing = [host for host in self._knowing.get(handler, ()) if host.open]
+        for host in knowing:
+            if host.ready and not host.running:
+                return host
+        busy = [host for host in knowing if host.running]
+        if busy and not any(host.alone for host in busy):
+            min(busy, key=lambda host: len(host.running)).alone = True
         return None
 
     def free_places(self) -> int:

@@ -64,6 +64,7 @@ class Floor:
         ((seq, _),) = self.store.put([job], self.now)
         self.store.claim([Claim(seq, 1, "gone", job.due_at, None, job.due_at)], self.now)
         self.store.settle([Settlement(seq, 1, "release", None, job.due_at, crashes=crashes)], self.now)
+        self.dispatch.durable.backlog.rewind(job.due_at)
 
     def claimed(self, job: JobSpec, host: str, token: int, claimed_at: int = NOON) -> ClaimedRow:
         """What an earlier scheduler has handed out, inherited by this one."""

@@ -197,7 +197,7 @@ def test_room_shrinks_with_each_row_held_and_is_never_below_zero(monkeypatch: py
 def test_clear_forgets_all_and_reads_from_the_beginning() -> None:
     backlog = backlog_of([row(1, lane=7), row(2, lane=7), row(3)])
     backlog.clear()
-    assert (len(backlog), backlog.cursor, backlog.heads(), backlog.free_rows) == (0, None, [], 0)
+    assert (len(backlog), backlog.cursor, backlog.heads(), backlog.free_rows()) == (0, None, [], 0)
     backlog.add([row(2, lane=7)])
     assert popped(backlog) == [2]
 

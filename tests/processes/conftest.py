@@ -15,7 +15,7 @@ from tests.processes import processes, record
 from tests.processes.record import Record
 
 ROOT = Path(__file__).resolve().parents[2]
-FIGURES = pytest.StashKey[list[str]]()
+MEASURED = "measured: "
 
 StartSystem = Callable[[Unpack[StartOptions]], SchedulerHandle]
 Figure = Callable[[str, float], None]
@@ -59,19 +59,25 @@ def start(database: Path, noted: Record) -> Iterator[StartSystem]:
 
 
 @pytest.fixture
-def figure(request: pytest.FixtureRequest) -> Figure:
+def figure(record_property: Callable[[str, object], None]) -> Figure:
     """Tells, after the run, what was measured."""
-    told = request.config.stash.setdefault(FIGURES, [])
 
     def tell(what: str, seconds: float) -> None:
-        told.append(f"{seconds * 1_000:8.0f} ms  {request.node.name}: {what}")
+        record_property(MEASURED + what, seconds)
 
     return tell
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    told = config.stash.get(FIGURES, [])
-    if told:
-        terminalreporter.section("measured on real processes")
-        for line in told:
-            terminalreporter.write_line(line)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was measured, gathered from all tests, wherever they ran."""
+    measured: dict[str, list[float]] = {}
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            for name, value in report.user_properties if report.when == "call" else ():
+                if name.startswith(MEASURED):
+                    measured.setdefault(name.removeprefix(MEASURED), []).append(float(str(value)))
+    if measured:
+        terminalreporter.section("measured on real processes, in milliseconds")
+        for what, values in measured.items():
+            middle, most = sorted(values)[len(values) // 2] * 1_000, max(values) * 1_000
+            terminalreporter.write_line(f"{what}: at most {most:.0f}, median {middle:.0f}, of {len(values)}")

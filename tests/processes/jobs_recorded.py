@@ -1,7 +1,6 @@
 """Handlers that behave, and leave a note of each call."""
 
 import asyncio
-import json
 from pathlib import Path
 
 from bellringer import Context, SyncContext, handler
@@ -35,7 +34,7 @@ async def endless(ctx: Context, payload: object) -> None:
 async def gated(ctx: Context, payload: object) -> None:
     """Runs until the file exists that the payload names."""
     note("start", ctx)
-    gate = Path(json.loads(json.dumps(payload)))
+    gate = Path(str(payload))
     while not gate.exists():
         await asyncio.sleep(0.01)
 

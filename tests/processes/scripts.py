@@ -8,13 +8,16 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from unittest.mock import patch
 
 import bellringer
 from bellringer import Context, Registry, SchedulerHandle, handler
 from bellringer.actors import guardian
+from bellringer.actors.folder import free_port
 from bellringer.actors.guardian import Guardian
 from bellringer.actors.messages import Settings
 from tests.processes import jobs_recorded
@@ -94,15 +97,15 @@ def ready_until_the_input_ends() -> None:
     sys.stdin.read()
 
 
-def _tell_ready() -> None:
+def _tell_ready(*_: int) -> None:
     sys.stdout.write(f"{READY}\n")
     sys.stdout.flush()
 
 
-def keeps_a_rhythm() -> None:
+def keeps_a_function() -> None:
     """Has one job in memory."""
     scheduler = bellringer.connect(DATABASE)
-    scheduler.run_every(0.05, lambda: None)
+    scheduler.run_every(3_600, lambda: None)
     ready_until_the_input_ends()
 
 
@@ -154,14 +157,13 @@ def schedules_on_and_on(name: str, attached: str) -> None:
 
 def serves_after_its_port_was_taken() -> None:
     """A guardian to which it happens that somebody else gets the port that it has looked up."""
-    find_port = guardian.free_port
+    settings = Settings(database=DATABASE, name="bellringer", handlers=())
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        ports = [other.getsockname()[1]]
-        guardian.free_port = lambda: ports.pop() if ports else find_port()
-        settings = Settings(database=DATABASE, name="bellringer", handlers=())
-        Guardian(settings, lifeline=sys.stdin.fileno(), ready=lambda port: _tell_ready()).run()
+        found = chain([other.getsockname()[1]], iter(free_port, 0))
+        with patch.object(guardian, "free_port", lambda: next(found)):
+            Guardian(settings, lifeline=sys.stdin.fileno(), ready=_tell_ready).run()
 
 
 def starts_and_schedules(name: str, jobs: str, spread_s: str) -> None:
@@ -198,7 +200,7 @@ def _started() -> SchedulerHandle:
 SCRIPTS: dict[str, Callable[..., None]] = {
     script.__name__: script
     for script in (
-        keeps_a_rhythm,
+        keeps_a_function,
         lends_itself,
         schedules_on_and_on,
         serves_after_its_port_was_taken,
