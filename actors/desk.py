@@ -93,7 +93,11 @@ class Desk:
                 store.remember_replies(batch.client, batch.number, replies.to_text(answers), now)
                 return answers
         except StorageError as error:
-            return [_refusal(error)] * len(batch.requests)
+            self._dispatch.start_over()
+            return [
+                _refusal(error) if isinstance(request, CHANGES) else self._answer_alone(request, now)
+                for request in batch.requests
+            ]
         except Exception:  # the border of one batch: what is wrong with one request costs that one only
             log.exception("a batch of %d requests failed; each is tried alone", len(batch.requests))
         self._dispatch.start_over()

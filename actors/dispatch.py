@@ -208,7 +208,8 @@ class Dispatch:
                 freed = self._choose(shelf, row, now, claims, full, later, events) or freed
             if (exhausted and not freed) or not shelf.backlog.room or not self.hosts.free_places():
                 break
-            self.more_is_due = self.more_is_due or page == PAGES_AT_ONCE - 1
+            if page == PAGES_AT_ONCE - 1:
+                self.more_is_due = True
         for row in later:
             shelf.backlog.put_back(row)
         for lane in self._emptied:
@@ -366,7 +367,8 @@ class Dispatch:
         host = self.hosts.by_id.get(claim.host)
         if host is not None:
             host.running.discard(claim.token)
-            host.alone = host.alone and bool(host.running)
+            if not host.running:
+                host.alone = False
         if row.chat_id is not None:
             self.busy_lanes.discard(row.chat_id)
         self._leave_lane(shelf, row)

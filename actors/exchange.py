@@ -25,12 +25,14 @@ REQUESTS_AT_ONCE = 1_000
 class Call:
     """Requests of one caller. `done` is set when they are answered, or when the caller is to carry on itself."""
 
-    __slots__ = ("done", "error", "leading", "replies", "requests", "until")
+    __slots__ = ("done", "error", "leading", "refused", "replies", "requests", "until")
 
     def __init__(self, requests: Sequence[Request], until: int) -> None:
         self.requests = requests
         self.until = until
         self.replies: Sequence[Reply] | None = None
+        self.refused: Sequence[Reply] | None = None
+        """What it was told the last time, while it tries again."""
         self.error: BaseException | None = None
         self.leading = False
         self.done: threading.Event | None = None
@@ -98,7 +100,8 @@ class Exchange:
         if not call.done.wait(max(0.0, left)):
             with self._mutex:
                 if call.replies is None and not call.leading:
-                    call.error = self._too_late()
+                    call.replies = call.refused
+                    call.error = self._too_late() if call.refused is None else None
                     if call in self._waiting:
                         self._waiting.remove(call)
 
@@ -152,12 +155,26 @@ class Exchange:
             raise
         with self._mutex:
             self._left_over = None
-            place = 0
-            for call in calls:
-                call.replies = replies[place : place + len(call.requests)]
-                place += len(call.requests)
-                if call.done is not None and call is not leader:
-                    call.done.set()
+            refused = self._deliver(calls, replies, leader)
+        if refused == len(calls):
+            sleep(PAUSE_S * 4)
+
+    def _deliver(self, calls: Sequence[Call], replies: Sequence[Reply], leader: Call) -> int:
+        """Hand out replies. Who may try again does, behind those who wait; how many those are."""
+        place, refused = 0, 0
+        soon = SYSTEM_CLOCK.monotonic() + int(PAUSE_S * 4e6)
+        for call in calls:
+            part = replies[place : place + len(call.requests)]
+            place += len(call.requests)
+            if call.until > soon and any(isinstance(reply, Refused) and reply.again for reply in part):
+                refused += 1
+                call.refused = part
+                self._waiting.append(call)
+                continue
+            call.replies = part
+            if call.done is not None and call is not leader:
+                call.done.set()
+        return refused
 
     def _take(self) -> list[Call]:
         taken: list[Call] = []
@@ -171,12 +188,9 @@ class Exchange:
     def _exchange(self, batch: RequestBatch, until: int) -> Sequence[Reply]:
         wait_s = FIRST_WAIT_S
         reason: SchedulerUnavailableError | None = None
-        refused: Sequence[Reply] | None = None
         while True:
             left_s = (until - SYSTEM_CLOCK.monotonic()) / 1e6
             if left_s <= 0:
-                if refused is not None:
-                    return refused
                 raise reason or self._too_late()
             try:
                 replies = self._try(batch, min(wait_s, left_s))
@@ -194,10 +208,7 @@ class Exchange:
                 else:
                     sleep(min(PAUSE_S, left_s))
                 continue
-            if not any(isinstance(reply, Refused) and reply.again for reply in replies):
-                return replies
-            refused = replies
-            sleep(min(PAUSE_S * 4, left_s))
+            return replies
 
     def _try(self, batch: RequestBatch, wait_s: float) -> Sequence[Reply] | None:
         """Send once. None: no answer, so the next try looks the scheduler up anew."""

@@ -99,6 +99,7 @@ def test_a_host_that_is_not_ready_is_given_nothing_and_its_jobs_wait(floor: Floo
     host.ready = False
     floor.put(spec("a"))
     assert floor.begun() == []
+    assert floor.dispatch.has_work
     host.ready = True
     assert floor.begun() == ["a"]
 
@@ -116,6 +117,9 @@ def test_a_handler_whose_hosts_are_full_does_not_hold_up_another() -> None:
     floor.put(*(spec(f"s{number}", handler="slow") for number in range(300)), spec("q", handler="quick"))
     assert floor.begun() == ["s0", "q"]
     assert not floor.dispatch.more_is_due
+    floor.put(spec("late", NOON + 1, handler="quick"))
+    floor.now += 1
+    assert floor.begun() == ["late"]
 
 
 def test_while_claiming_is_off_results_are_settled_and_nothing_is_begun(floor: Floor) -> None:
@@ -303,7 +307,8 @@ def test_a_pass_reads_a_limited_number_of_pages_and_says_that_more_is_due(floor:
 
 
 def test_nothing_more_is_due_once_all_was_read(floor: Floor, short_pages: None) -> None:
-    floor.put(spec("a"), spec("b"), spec("c"))
+    floor.host(places=2)
+    floor.put(*(spec(f"a{number}", chat_id=7) for number in range(5)))
     floor.begun()
     assert not floor.dispatch.more_is_due
 
@@ -673,6 +678,7 @@ def test_a_host_that_is_gone_leaves_its_at_most_once_jobs_interrupted() -> None:
     floor.put(spec("m"), in_memory=True)
     floor.begun()
     floor.dispatch.release_host(host, NOON, "it ended", crashed=False)
+    assert floor.dispatch.has_work
     floor.begun()
     assert (floor.outcomes(), floor.status("a")) == (["interrupted"], "parked")
     assert [row.outcome for row in floor.memory.history()] == ["interrupted"]
@@ -730,6 +736,24 @@ def test_b69_a_host_whose_claims_cannot_be_read_is_still_there_to_be_released() 
     assert host.host not in floor.dispatch.hosts.by_id
 
 
+def test_b69_a_result_that_comes_before_its_interruption_could_be_recorded_is_not_recorded_twice() -> None:
+    store = BusyOnce()
+    floor = Floor(store)
+    host = floor.host()
+    floor.put(spec("a", chat_id=7), spec("b", chat_id=7))
+    floor.begun()
+    floor.dispatch.release_host(host, NOON, "it was silent", crashed=False)
+    store.failing = "commit"
+    with pytest.raises(StorageBusyError):
+        floor.begun()
+    again = floor.host()
+    floor.end("a")
+    assert floor.begun() == ["b"]
+    assert floor.outcomes() == ["interrupted"]
+    assert again.settled == [floor.orders["a"].token]
+    assert floor.out() == ["b"]
+
+
 def test_what_a_living_host_does_not_hold_never_began_and_keeps_its_attempts() -> None:
     floor = Floor()
     floor.host()
@@ -764,12 +788,13 @@ def test_losing_a_claim_that_is_no_longer_current_changes_nothing(floor: Floor) 
 
 def test_at_the_end_whatever_is_still_out_is_interrupted(floor: Floor) -> None:
     floor.put(spec("a"), spec("b"), spec("c", delivery="at_least_once"))
-    floor.put(spec("m"), in_memory=True)
+    floor.put(spec("m1"), spec("m2"), in_memory=True)
     floor.begun()
     floor.end("a")
     floor.dispatch.claiming = False
-    assert floor.dispatch.interrupt_all(NOON, "the system was stopped") == 3
+    assert floor.dispatch.interrupt_all(NOON, "the system was stopped") == 4
     floor.begun()
+    assert [row.outcome for row in floor.memory.history()] == ["interrupted"] * 2
     assert (floor.outcomes("a"), floor.outcomes("b"), floor.status("c")) == (["done"], ["interrupted"], "scheduled")
     assert floor.store.history(job_id="b")[0].reason == "the system was stopped"
     assert floor.out() == []

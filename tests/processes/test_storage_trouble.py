@@ -54,6 +54,25 @@ def test_b69_a_lock_across_a_due_time_delays_and_loses_nothing(
     assert scheduler.health().status == "ok"
 
 
+def test_b69_questions_are_answered_while_a_change_on_the_same_handle_waits_for_the_lock(
+    start: StartSystem, database: Path
+) -> None:
+    scheduler = start()
+    stored: list[str] = []
+    asking = threading.Thread(target=lambda: stored.append(scheduler.schedule("quick", after=60, timeout=30.0).id))
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        asking.start()
+        asked = Stopwatch()
+        for _ in range(5):
+            scheduler.health(timeout=3.0)
+        assert asked.seconds < 5.0
+        assert stored == []
+        other.execute("ROLLBACK")
+    asking.join(30.0)
+    assert len(stored) == 1
+
+
 @pytest.mark.slow
 def test_b71_a_full_disk_refuses_clearly_and_recovers_without_a_restart(folder: Path, noted: Record) -> None:
     with (
