@@ -240,16 +240,19 @@ def admin_survives_its_logger() -> object:
 
 def joining_where_nothing_runs() -> object:
     """What becomes of a client that looks for a system where there is none."""
-    from bellringer.actors import corrections
+    from bellringer.actors import corrections, processes
     from bellringer.actors.folder import free_port
     from bellringer.actors.system import join_system
 
     apply()
-    corrections._guardian = os.getppid()
+    processes.adopt_orphans()
+    corrections._guardian = os.getpid()
     try:
         join_system(free_port(), KEY)
     except corrections.NoSystemError:
         return "refused"
+    for left in processes.children():
+        os.kill(left, signal.SIGKILL)
     return "started one"
 
 
