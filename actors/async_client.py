@@ -60,11 +60,12 @@ class AsyncSchedulerHandle:
         at: datetime | None = None,
         after: Seconds | None = None,
         every: Seconds | None = None,
+        only_new: bool = False,
         timeout: float = TIMEOUT_S,
         **options: Unpack[JobOptions],
     ) -> ScheduledJob:
         job = questions.spec(handler, self._core.clock.wall(), id=id, at=at, after=after, every=every, options=options)
-        return await self._ask(questions.schedule(job), timeout)
+        return await self._ask(questions.schedule(job, only_new=only_new), timeout)
 
     async def schedule_many(self, jobs: Iterable[Mapping[str, object]], *, timeout: float = TIMEOUT_S) -> list[str]:
         specs = questions.specs(jobs, self._core.clock.wall())

@@ -195,7 +195,7 @@ class Attachment:
     def _serve(self, context: Context) -> None:
         """Wait for one thing to happen, and deal with it."""
         here = self._here
-        busy = not here.idle or self._closing.is_set() or not self._welcomed.is_set()
+        busy = not here.idle or self._closing.is_set() or here.scheduler is None
         message = context.listen(LOOK_EVERY_S if busy else 30.0)
         now = SYSTEM_CLOCK.monotonic()
         match message:
@@ -257,7 +257,7 @@ class Attachment:
 
     def _leave(self, context: Context | None) -> None:
         if context is not None:
-            with suppress(OSError, ValueError):  # the scheduler may have gone first
+            with suppress(SchedulerUnavailableError, ValueError):  # the scheduler may have gone first
                 context.tell(self._here.left())
             self._lose(context)
         assert self._loop is not None

@@ -65,12 +65,16 @@ class SchedulerHandle:
         at: datetime | None = None,
         after: Seconds | None = None,
         every: Seconds | None = None,
+        only_new: bool = False,
         timeout: float = TIMEOUT_S,
         **options: Unpack[JobOptions],
     ) -> ScheduledJob:
-        """Schedule a job; without an id it gets one."""
+        """Schedule a job; without an id it gets one.
+
+        With `only_new` an id that exists, or that the ledger still knows, is refused with the code `exists`.
+        """
         job = questions.spec(handler, self._core.clock.wall(), id=id, at=at, after=after, every=every, options=options)
-        return self._core.ask(questions.schedule(job), timeout)
+        return self._core.ask(questions.schedule(job, only_new=only_new), timeout)
 
     def schedule_many(self, jobs: Iterable[Mapping[str, object]], *, timeout: float = TIMEOUT_S) -> list[str]:
         """Schedule jobs, each a mapping of what `schedule` takes, in one transaction: all or none. Gives their ids."""

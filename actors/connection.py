@@ -6,7 +6,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
-from thespian.actors import ActorAddress
+from thespian.actors import ActorAddress, ActorSystemException
 
 from . import processes, system
 from .clock import SYSTEM_CLOCK
@@ -106,7 +106,7 @@ class Context:
         """Resolve the name. Raises `SchedulerUnavailableError` while nobody has it."""
         try:
             self.scheduler = system.find_actor(self._base, self._base.adminAddr, SCHEDULER, LOOK_UP_S)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, ActorSystemException) as error:
             raise SchedulerUnavailableError(f"the actor system does not answer: {error}") from error
         if self.scheduler is None:
             raise SchedulerUnavailableError("the scheduler is being restarted, and has no address yet")
@@ -119,7 +119,11 @@ class Context:
         return self.listen(timeout_s)
 
     def tell(self, message: object) -> None:
-        self._base.tell(self.scheduler, message)
+        """Raises `SchedulerUnavailableError` where nobody is there any more."""
+        try:
+            self._base.tell(self.scheduler, message)
+        except (OSError, ActorSystemException) as error:
+            raise SchedulerUnavailableError(f"the scheduler does not answer: {error}") from error
 
     def watch_scheduler(self, process: str) -> None:
         """Have `ask` and `listen` return None at once when this process ends."""

@@ -174,6 +174,10 @@ class Desk:
 
     def _schedule(self, request: Schedule, now: int) -> Reply:
         shelf = self._dispatch.in_memory if request.in_memory else self._dispatch.durable
+        if request.only_new:
+            for spec in request.jobs:
+                if shelf.store.get(spec.id) is not None:
+                    return Refused(code="exists", sentence=f"job {spec.id!r} exists already, or has: take another id")
         jobs = [spec if spec.due_until is None else _put_off(spec, shelf.store.get(spec.id)) for spec in request.jobs]
         placed = shelf.store.put(jobs, now)
         replaced = []

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Sequence
 from itertools import count
 
+from thespian.actors import ActorSystemException
+
 from . import processes
 from .clock import SYSTEM_CLOCK, sleep
 from .connection import Connection, Context
@@ -223,7 +225,7 @@ class Exchange:
                     context.watch_scheduler(answer.process)
                     return answer.replies
                 answer = context.listen(max(0.0, (until - SYSTEM_CLOCK.monotonic()) / 1e6))
-        except (OSError, ValueError):
+        except (OSError, ValueError, ActorSystemException):
             pass  # the socket broke: as good as no answer
         self._context = None
         context.close()

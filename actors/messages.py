@@ -55,9 +55,13 @@ def message(cls: type[M]) -> type[M]:
 
 @message
 class Schedule:
-    """Store these jobs; an id that exists is replaced. `in_memory` ones end with `keeper`, the host that made them."""
+    """Store these jobs; an id that exists is replaced, or, if only new ones are wanted, the request is refused.
+
+    `in_memory` ones end with `keeper`, the host that made them.
+    """
 
     jobs: tuple[JobSpec, ...]
+    only_new: bool = False
     in_memory: bool = False
     keeper: str | None = None
 

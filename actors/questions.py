@@ -139,12 +139,14 @@ def spec(
     )
 
 
-def schedule(job: JobSpec, *, in_memory: bool = False, keeper: str | None = None) -> Question[ScheduledJob]:
+def schedule(
+    job: JobSpec, *, only_new: bool = False, in_memory: bool = False, keeper: str | None = None
+) -> Question[ScheduledJob]:
     def read(reply: Reply) -> ScheduledJob:
         assert isinstance(reply, Scheduled)
         return ScheduledJob(job.id, job.due_at, bool(reply.replaced))
 
-    return Question(Schedule(jobs=(job,), in_memory=in_memory, keeper=keeper), read)
+    return Question(Schedule(jobs=(job,), only_new=only_new, in_memory=in_memory, keeper=keeper), read)
 
 
 def schedule_many(

@@ -1,5 +1,7 @@
 """Rows of all handlers that have room, in one due order; and the lines in which they stand."""
 
+import pytest
+
 from bellringer.actors.backlog import Backlog, line_of
 from bellringer.actors.shelf import RowsInOrder, lane_of, lane_reason
 from bellringer.storage.values import ChatId, DueRow
@@ -94,6 +96,15 @@ def test_a_row_that_steps_back_is_the_next_of_its_lane() -> None:
 def test_discarding_tells_the_lane_that_has_nobody_left() -> None:
     backlog = backlog_of(row(1, 10, lane=7), row(2, 20, lane=7), row(3, 30))
     assert [backlog.discard(seq) for seq in (1, 3, 99, 2)] == [None, None, None, 7]
+
+
+def test_what_was_cleared_takes_up_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bellringer.actors.backlog.ROWS_PER_LANE", 2)
+    lane = [row(seq, seq, lane=7) for seq in range(1, 4)]
+    backlog = backlog_of(*lane)
+    backlog.clear()
+    assert backlog.free_rows() == 0
+    assert backlog.add(lane) == []
 
 
 def test_a_reason_tells_numbers_from_texts() -> None:
