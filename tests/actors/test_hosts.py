@@ -92,13 +92,13 @@ def test_b77_where_no_host_is_empty_the_emptiest_takes_no_more() -> None:
 
 
 def test_b77_only_one_host_empties_itself_at_a_time() -> None:
-    known = hosts(host("a", running=1, alone=True), host("b", running=1))
+    known = hosts(host("a", running=2, alone=True), host("b", running=1))
     assert known.empty_one("work") is None
     assert [one.host for one in known if one.alone] == ["a"]
 
 
 def test_b77_a_host_that_is_alone_and_has_not_confirmed_its_suspect_is_the_one_that_empties() -> None:
-    known = hosts(host("a", running=1, alone=True, ready=False), host("b", running=1))
+    known = hosts(host("a", running=2, alone=True, ready=False), host("b", running=1))
     assert known.empty_one("work") is None
     assert [one.host for one in known if one.alone] == ["a"]
 
