@@ -72,7 +72,7 @@ class Connection:
         except NotRunningError as error:
             raise SchedulerUnavailableError(
                 f"{error}; start one with `bellringer serve --database {self.folder.database}` or bellringer.start()"
-            ) from error
+            ) from None
         if self._name is not None and way.name != self._name:
             raise WrongSchedulerError(
                 f"the scheduler on {self.folder.database} is named {way.name!r}, not {self._name!r}"

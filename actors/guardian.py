@@ -135,6 +135,7 @@ class Guardian:
         if self._admin is None:
             raise GuardianError("the actor system did not start; bellringer.log in the private folder may say why")
         self._watch(self._admin)
+        processes.reap()
         self._start_supervisor()
 
     def _start_supervisor(self) -> None:
