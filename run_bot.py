@@ -5,11 +5,13 @@ import os
 import signal
 import sys
 
-from pendulum.tz import get_local_timezone
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C also ends it quietly while the rest is imported.
 
-import bellringer
-from bellringer.handlers.chat_commands import Chat
-from bellringer.handlers.transports.terminal import Terminal
+from pendulum.tz import get_local_timezone  # noqa: E402
+
+import bellringer  # noqa: E402
+from bellringer.handlers.chat_commands import Chat  # noqa: E402
+from bellringer.handlers.transports.terminal import Terminal  # noqa: E402
 
 
 def main() -> None:
@@ -21,8 +23,9 @@ def main() -> None:
         help="where it remembers (default: $BELLRINGER_DATABASE, or bot.db)",
     )
     database = parser.parse_args().database
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
         run(database)
     except bellringer.BellringerError as error:
         sys.exit(f"run_bot: {error}")

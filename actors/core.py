@@ -63,6 +63,8 @@ class Core:
         places: int,
         timeout_s: float,
     ) -> None:
+        if isinstance(modules, str):
+            raise TypeError(f"attach takes a list of module names: write [{modules!r}]")
         registry = registry or default_registry
         load(modules, registry)
         self.host().start(loop=loop, registry=registry, transport=transport, places=places, timeout_s=timeout_s)

@@ -130,11 +130,11 @@ class Desk:
             case Redrive():
                 return self._redrive(request, now)
             case GetJob():
-                row = durable.get(request.job_id)
-                if row is None or row.seq == 0:
-                    row = self._dispatch.in_memory.store.get(request.job_id) or row
+                row = self._job(request.job_id)
                 return JobsListed(jobs=() if row is None else (row,))
             case ListJobs():
+                if request.after is not None and self._job(request.after) is None:
+                    return Refused(code="not_found", sentence=f"job {request.after!r}, to go on behind, is not there")
                 return JobsListed(jobs=tuple(self._jobs(request)))
             case ListHistory():
                 return HistoryListed(
@@ -158,6 +158,12 @@ class Desk:
                 )
             case GetHealth():
                 return self._health(now)
+
+    def _job(self, job_id: str) -> JobRow | None:
+        row = self._dispatch.durable.store.get(job_id)
+        if row is None or row.seq == 0:
+            row = self._dispatch.in_memory.store.get(job_id) or row
+        return row
 
     def _jobs(self, request: ListJobs) -> list[JobRow]:
         limit = min(request.limit, ROWS_AT_ONCE)

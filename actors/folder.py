@@ -29,6 +29,8 @@ class PrivateFolder:
     """`FILE.bellringer` beside the database FILE: only its owner can read it, so only its owner has the key."""
 
     def __init__(self, database: str | os.PathLike[str]) -> None:
+        if not os.fspath(database):
+            raise BellringerError("the name of the database is empty: give the path of a file")
         self.database = Path(os.path.realpath(os.fspath(database)))
         self.path = self.database.with_name(self.database.name + ".bellringer")
 

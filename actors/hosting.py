@@ -120,7 +120,7 @@ class Hosting:
                 pass_fds=(alive_read, told_write),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
                 start_new_session=True,
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(_import_paths())},
             )
@@ -130,6 +130,10 @@ class Hosting:
         self._lifeline = alive_write
         with os.fdopen(told_read, "rb") as told:
             line = told.readline().decode(errors="replace").strip()
+        assert self._guardian.stderr is not None
+        with self._guardian.stderr as written:
+            # It closes this before it serves: what is written there is why it could not even begin.
+            line = line or f"failed {_last_line(written.read())}"
         if not line.startswith("ready"):
             self._end_lifeline()
             self._guardian.wait(START_WITHIN_S)
@@ -158,6 +162,12 @@ class Hosting:
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
+
+
+def _last_line(written: bytes) -> str:
+    lines = written.decode(errors="replace").split("\n")
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return last.removeprefix("Error: ").removeprefix("bellringer: ")
 
 
 def _command(settings: Settings) -> Sequence[str]:

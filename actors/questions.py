@@ -76,6 +76,9 @@ class ScheduledJob(NamedTuple):
     def due_at(self) -> pendulum.DateTime:
         return views.moment(self.due_at_us)
 
+    def __repr__(self) -> str:
+        return f"<ScheduledJob {self.id!r}, due {self.due_at}{', replacing an earlier one' if self.replaced else ''}>"
+
 
 @dataclass(frozen=True, slots=True)
 class CancelledJobs:
@@ -112,11 +115,12 @@ def spec(
 ) -> JobSpec:
     """One job. With `every` alone the first due time is one interval from now."""
     rest = dict(options)
+    named = "the job" if id is None else f"job {id!r}"
     unknown = rest.keys() - JobOptions.__annotations__.keys()
     if unknown:
-        raise InvalidJobError(f"job {id!r}: there is no option {sorted(unknown)[0]!r}")
+        raise InvalidJobError(f"{named}: there is no option {sorted(unknown)[0]!r}")
     if at is not None and after is not None:
-        raise InvalidJobError(f"job {id!r}: give `at` or `after`, not both")
+        raise InvalidJobError(f"{named}: give `at` or `after`, not both")
     every_us = None if every is None else door.interval_us(every, "every")
     if at is not None:
         due_at = door.instant(at, "at")
@@ -125,7 +129,7 @@ def spec(
     elif every_us is not None:
         due_at = now + every_us
     else:
-        raise InvalidJobError(f"job {id!r}: say when it is due, with `at`, `after` or `every`")
+        raise InvalidJobError(f"{named}: say when it is due, with `at`, `after` or `every`")
     job_id = secrets.token_hex(8) if id is None else id
     within = rest.pop("within", None)
     due_until = None if within is None else now + door.delay_us(within, "within", now)
@@ -173,7 +177,8 @@ def specs(jobs: Iterable[Mapping[str, object]], now: int) -> list[JobSpec]:
         except KeyError:
             raise InvalidJobError(f"job {place} of the list names no handler") from None
         except InvalidJobError as error:
-            raise InvalidJobError(f"job {place} of the list ({options.get('id', job.get('id'))!r}): {error}") from None
+            named = f" ({job['id']!r})" if job.get("id") is not None else ""
+            raise InvalidJobError(f"job {place} of the list{named}: {error}") from None
     return made
 
 
@@ -212,8 +217,8 @@ def pending(chat_id: ChatId | None, status: str | None, limit: int, after: str |
         assert isinstance(reply, JobsListed)
         return [views.Job(row) for row in reply.jobs]
 
-    if status not in (None, "scheduled", "claimed", "parked"):
-        raise InvalidJobError(f"a pending job is scheduled, claimed or parked, never {status!r}")
+    if status not in (None, "scheduled", "waiting", "claimed", "parked"):
+        raise InvalidJobError(f"a pending job is scheduled (perhaps waiting), claimed or parked, never {status!r}")
     key = door.chat_key(chat_id, "chat_id")
     return Question(ListJobs(chat_id=key, status=status, limit=_limit(limit), after=after), read)
 

@@ -39,7 +39,8 @@ class Reception:
         self.to_release: set[str] = set()
         """Handlers that have come: what waits for them is to be put back."""
 
-    def receive_host_joined(self, message: HostJoined, sender: Any) -> None:
+    def receive_host_joined(self, message: HostJoined, sender: Any) -> list[Host]:
+        """The hosts that have ended: this one, if its process is gone already."""
         dispatch = self._dispatch
         now = self._clock.wall()
         known = dispatch.hosts.by_id.get(message.host)
@@ -69,8 +70,7 @@ class Reception:
             dispatch.lose(token, now)
         host.dropped.extend(token for token in message.holding if token not in dispatch.running)
         self.to_release |= host.handlers
-        if not self._watch.add(message.process, self._kernel):
-            self.process_ended(message.process)
+        return [] if self._watch.add(message.process, self._kernel) else self.process_ended(message.process)
 
     def receive_host_reported(self, message: HostReported, sender: Any) -> None:
         host = self._dispatch.hosts.by_id.get(message.host)

@@ -219,7 +219,7 @@ class Scheduler(Actor):
     # Hosts
 
     def receive_host_joined(self, message: HostJoined, sender: Any) -> None:
-        self._reception.receive_host_joined(message, sender)
+        self._forget_closures(self._reception.receive_host_joined(message, sender))
         self._go_on(self._clock.wall())
 
     def receive_host_reported(self, message: HostReported, sender: Any) -> None:

@@ -6,8 +6,10 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Final, Protocol
 
 from ..storage import door
+from ..storage.errors import BellringerError
 from ..storage.values import ChatId, Delivery
 from . import phrases, reminders
+from .text import visible
 
 MAXIMUM_TEXT: Final = 4_000
 LISTED: Final = 50
@@ -74,6 +76,7 @@ class Scheduler(Protocol):
         payload: object,
         delivery: str,
         attempts: int,
+        only_new: bool,
     ) -> object: ...
 
     def cancel(self, id: str, /) -> Cancelled: ...
@@ -105,7 +108,7 @@ class Chat:
 
     def answer(self, line: str, now: int) -> str:
         """The answer to a line; empty to an empty one. Raises what the scheduler raises."""
-        word, _, rest = line.strip().partition(" ")
+        word, rest = [*line.split(maxsplit=1), "", ""][:2]
         if not word:
             return ""
         command = self._commands.get(word.lower())
@@ -129,7 +132,7 @@ class Chat:
             return "Remind you when, and of what? As in: /remind 10s stand up"
         at, text = phrases.read_when(rest, now, self._zone)
         if not text:
-            return f"Remind you of what? Write it behind the time: /remind {rest[:SHOWN]} stand up"
+            return f"Remind you of what? Write it behind the time: /remind {_shown(rest)} stand up"
         return self._ring_at(at, _fitting(text), now)
 
     def _every(self, rest: str, now: int) -> str:
@@ -137,7 +140,7 @@ class Chat:
             return "How often, and what? As in: /every 1d water the plants"
         every_us, text = phrases.read_duration(rest)
         if not text:
-            return f"Remind you of what? Write it behind the time: /every {rest[:SHOWN]} water the plants"
+            return f"Remind you of what? Write it behind the time: /every {_shown(rest)} water the plants"
         if every_us < SHORTEST_EVERY_US:
             return "That is too often for me: once a second is the most."
         at = now + every_us
@@ -178,29 +181,36 @@ class Chat:
         return f"⏰ at {self._when(at, now)}: {_shown(text)}"
 
     def _schedule(self, text: str, at: int, every: timedelta | None) -> None:
-        # At least once: a reminder that rings twice is better than one that never does.
-        self._scheduler.schedule(
-            reminders.RING,
-            id=self._new_id(),
-            at=phrases.moment(at),
-            every=every,
-            chat_id=self._chat_id,
-            user_id=self._user_id,
-            payload={"text": text},
-            delivery=Delivery.AT_LEAST_ONCE,
-            attempts=ATTEMPTS,
-        )
+        # Another bot of the same chat may take a number at the same instant; the scheduler tells who was first.
+        while True:
+            try:
+                # At least once: a reminder that rings twice is better than one that never does.
+                self._scheduler.schedule(
+                    reminders.RING,
+                    id=reminders.job_id(self._chat_id, self._next_number()),
+                    at=phrases.moment(at),
+                    every=every,
+                    chat_id=self._chat_id,
+                    user_id=self._user_id,
+                    payload={"text": text},
+                    delivery=Delivery.AT_LEAST_ONCE,
+                    attempts=ATTEMPTS,
+                    only_new=True,
+                )
+            except BellringerError as error:
+                if getattr(error, "code", None) != "exists":
+                    raise
+            else:
+                return
 
-    def _new_id(self) -> str:
-        """With the number after the highest of what is to come, of what rang, and of what this run gave out."""
+    def _next_number(self) -> int:
+        """The one after the highest of what is to come, of what rang, and of what this run tried."""
         if self._highest is None:
             rung = self._session().get(reminders.HIGHEST)
             known = [rung] if isinstance(rung, int) else []
             self._highest = max([*known, *(number for number, _ in self._reminders())], default=0)
         self._highest += 1
-        while self._scheduler.get(new_id := reminders.job_id(self._chat_id, self._highest)) is not None:
-            self._highest += 1
-        return new_id
+        return self._highest
 
     def _reminders(self) -> Iterator[tuple[int, Reminder]]:
         """This chat's reminders in due order, each with its number."""
@@ -230,7 +240,7 @@ class Chat:
     def _line(self, number: int, job: Reminder, now: int) -> str:
         again = f", every {phrases.tell_duration(door.interval_us(job.every, 'every'))}" if job.every else ""
         if job.status == "parked":
-            return f"{number:>3}  set aside ({job.why}): {_shown(_text_of(job))}"
+            return f"{number:>3}  set aside ({_shown(job.why or '')}): {_shown(_text_of(job))}"
         return f"{number:>3}  {self._when(door.instant(job.due_at, 'due_at'), now)}{again}: {_shown(_text_of(job))}"
 
     def _when(self, at: int, now: int) -> str:
@@ -251,4 +261,5 @@ def _text_of(job: Reminder) -> str:
 
 
 def _shown(text: str) -> str:
+    text = visible(text)
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

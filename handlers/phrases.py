@@ -27,8 +27,13 @@ _IN: Final = re.compile(r"in\s+", re.IGNORECASE)
 _NEGATIVE: Final = re.compile(r"[-\u2212]\s*[0-9]")
 _NUMBER: Final = re.compile(r"([0-9]+(?:[.,][0-9]+)?)(?=\s|$)")
 _DAY: Final = re.compile(r"(today|tomorrow|([0-9]{4})-([0-9]{1,2})-([0-9]{1,2}))(?:[\sT]+|$)", re.IGNORECASE)
-_CLOCK: Final = re.compile(r"(?:at\s+)?([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?(?=\s|$)", re.IGNORECASE)
+_HALF: Final = r"\s*([ap])\.?m\.?"
+_CLOCK: Final = re.compile(
+    rf"(?:at\s+)?([0-9]{{1,2}})(?::([0-9]{{2}})(?::([0-9]{{2}}))?(?:{_HALF})?|{_HALF})(?=\s|$)", re.IGNORECASE
+)
 _MAXIMUM_DIGITS: Final = 18
+_SHOWN: Final = 40
+_DIGITS: Final = frozenset("0123456789")
 
 
 class PhraseError(ValueError):
@@ -52,6 +57,8 @@ def read_when(words: str, now: int, zone: tzinfo) -> Phrase:
         text = words[clock.end() :].strip() if clock else ""
     else:
         delay, text = read_duration(words)
+        if delay < SECOND_US:
+            raise _too_soon()
         at = now + delay
     if at - now > FARTHEST_US:
         raise _too_far()
@@ -77,7 +84,9 @@ def read_duration(words: str) -> Phrase:
     if place == start:
         raise _not_understood(words[start:])
     if total <= 0:
-        raise PhraseError("That is no time at all. Give at least a second, such as 10s.")
+        raise _too_soon()
+    if place < len(words) and words[place] in _DIGITS and not words[place - 1].isspace():
+        raise _glued(words[start:].split()[0])
     if total > FARTHEST_US:
         raise _too_far()
     return Phrase(total, words[place:].strip())
@@ -147,8 +156,13 @@ def _date(day: re.Match[str]) -> date:
 
 
 def _time_of_day(clock: re.Match[str]) -> time:
+    hour, half = int(clock[1]), (clock[4] or clock[5] or "").lower()
+    if half and not 1 <= hour <= 12:
+        raise PhraseError(f"{clock[0].strip()} is no time of day: with am and pm they go from 1 to 12.")
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
     try:
-        return time(int(clock[1]), int(clock[2]), int(clock[3] or 0))
+        return time(hour, int(clock[2] or 0), int(clock[3] or 0))
     except ValueError:
         raise PhraseError(f"{clock[0].strip()} is no time of day: they go from 00:00 to 23:59.") from None
 
@@ -164,6 +178,17 @@ def _instant(on: date, wanted: time, zone: tzinfo) -> int:
 
 def _too_far() -> PhraseError:
     return PhraseError("That is too far away: I remember things for a hundred years at most.")
+
+
+def _too_soon() -> PhraseError:
+    return PhraseError("That is no time at all. Give at least a second, such as 10s.")
+
+
+def _glued(word: str) -> PhraseError:
+    return PhraseError(
+        f"I can't read {word[:_SHOWN]}: give each part its unit, the largest first, as in 1h30m, "
+        "and write a space before the text."
+    )
 
 
 def _not_understood(words: str) -> PhraseError:

@@ -40,7 +40,7 @@ def of_value(value: object) -> Verdict:
         advice = f"return {value.__name__}(…) with its parentheses"
     else:
         advice = "return nothing, Retry(…) or Park(…), and keep values in ctx.session"
-    return failed(f"the handler returned a {_type_name(value)}: {advice}")
+    return failed(f"the handler returned {_type_name(value)}: {advice}")
 
 
 def of_error(error: BaseException) -> Verdict:
@@ -76,4 +76,4 @@ def trace(error: BaseException) -> str:
 
 
 def _type_name(value: object) -> str:
-    return f"class {value.__name__}" if isinstance(value, type) else type(value).__name__
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a value of type {type(value).__name__}"

@@ -198,10 +198,12 @@ def storage_error(error: Exception, path: str) -> StorageError:
 
 
 def damaged(path: str, what: str) -> StorageCorruptError:
+    *others, last = [path, *(f"{path}{end}" for end in ("-wal", "-shm") if os.path.exists(f"{path}{end}"))]
+    files = f"{', '.join(others)} and {last}" if others else last
     return StorageCorruptError(
-        f"{path} is damaged ({what}). Restore it from a backup, or salvage what can be read with the `.recover` or "
-        f"`.dump` of the sqlite3 command. To begin with an empty database instead, move {path}, {path}-wal and "
-        f"{path}-shm away."
+        f"{path} is damaged ({' '.join(what.split())}). Restore it from a backup, or salvage what can be read with the "
+        f"`.recover` or `.dump` of the sqlite3 command. To begin with an empty database instead, move "
+        f"{files} away."
     )
 
 

@@ -95,7 +95,7 @@ def interval_us(value: object, what: str) -> int:
 def delay_us(value: object, what: str, now: int = 0) -> int:
     """Like an interval, but zero and less mean at once. What leads from `now` past year 9999 is refused."""
     us = max(0, _microseconds(value, what))
-    _in_range(now + us, f"{what} is {_shown(value)}, which")
+    _in_range(now + us, f"{what} is {_shown(value)}")
     return us
 
 
@@ -141,7 +141,7 @@ def job_spec(
         return JobSpec(
             _text(job_id, "a job's id"),
             _text(handler, "a handler's name"),
-            due_at if type(due_at) is int and 0 <= due_at <= MAX_INSTANT else _in_range(due_at, "its due time"),
+            due_at if type(due_at) is int and 0 <= due_at <= MAX_INSTANT else _in_range(due_at, f"its due time is {_shown(due_at)}"),
             "null" if payload is None else payload_text(payload),
             chat_id if chat_id is None else chat_key(chat_id, "chat_id"),
             user_id if user_id is None else chat_key(user_id, "user_id"),
@@ -196,7 +196,7 @@ def _is_calendar_time(value: object) -> bool:
 
 def _in_range(us: object, what: str) -> int:
     if type(us) is not int or not 0 <= us <= MAX_INSTANT:
-        raise InvalidJobError(f"{what} must lie in the years 1970 to 9999")
+        raise InvalidJobError(f"{what}, but must lie in the years 1970 to 9999")
     return us
 
 

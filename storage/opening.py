@@ -1,7 +1,9 @@
 """How a database file is found sound, created, or refused."""
 
+import errno
 import os
 import sqlite3
+import stat
 import struct
 from contextlib import suppress
 from typing import Final
@@ -11,7 +13,7 @@ from peewee import DatabaseError, SqliteDatabase
 
 from . import migrations
 from .connection import Connection, damaged, is_open_here, storage_error
-from .errors import StorageError, StorageReadOnlyError
+from .errors import StorageCorruptError, StorageError, StorageReadOnlyError
 
 _MAGIC: Final = b"SQLite format 3\x00"
 _SMALL_PAGES: Final = 2_048
@@ -35,6 +37,7 @@ def open_database(
     A file that is there but empty, damaged, foreign or newer is refused untouched. Small files are checked
     whole; a damaged page of a large one shows when it is read, or in `check`.
     """
+    _refuse_long_name(path)
     if not os.path.exists(path):
         _refuse_orphaned_log(path)
         _create(path, factory)
@@ -113,6 +116,17 @@ def _put_in_place(building: str, path: str) -> None:
         os.close(folder)
 
 
+def _refuse_long_name(path: str) -> None:
+    try:
+        os.stat(f"{path}.{os.getpid()}.creating-journal")
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise StorageReadOnlyError(
+                f"the name of the database is too long for this file system, with what is put behind it: {path}. "
+                "Take a shorter one"
+            ) from None
+
+
 def _refuse_orphaned_log(path: str) -> None:
     if _size(f"{path}-wal"):
         raise damaged(path, f"the file is missing, but its log {path}-wal is there and holds data")
@@ -123,6 +137,10 @@ def refuse_unsound_file(path: str) -> None:
     if os.path.exists(path) and is_open_here(path):
         return
     try:
+        kind = os.stat(path).st_mode
+        if not stat.S_ISREG(kind):
+            # Not even opened: a pipe without a writer would never let go.
+            raise StorageCorruptError(f"{path} is {_told_kind(kind)}, and no database: name a file")
         with open(path, "rb") as file:
             magic = file.read(16)
     except OSError as error:
@@ -134,6 +152,11 @@ def refuse_unsound_file(path: str) -> None:
     lost = _frames_lost(path)
     if lost and _frames_lost(path) == lost:
         raise damaged(path, f"its log {path}-wal lacks {lost} pages that were committed")
+
+
+def _told_kind(mode: int) -> str:
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
 
 
 def _refuse_unwritable_file(path: str) -> None:

@@ -21,6 +21,7 @@ _JOB_COLUMNS: Final = (
 # A bound value would hide the partial indexes from SQLite, and it would walk all jobs to find the claimed in order.
 _OF_STATUS: Final = {
     Status.SCHEDULED.value: f"t2.status = '{Status.SCHEDULED}'",
+    WAITING: f"t2.seq IN (SELECT seq FROM job_state WHERE {models.WAITING})",
     Status.CLAIMED.value: f"t2.seq IN (SELECT seq FROM job_state WHERE {models.CLAIMED})",
     Status.PARKED.value: f"t2.status = '{Status.PARKED}'",
 }

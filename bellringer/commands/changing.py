@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import click
 
+from ..actors.client import SchedulerHandle
 from ..actors.errors import RequestRefusedError
 from ..storage import door
 from .options import DONE, REFUSED, Common, common_options, not_found, offline_option, tell
@@ -49,10 +50,11 @@ def run_now(common: Common, job_id: str) -> int:
         with changing_file(common) as store:
             if not store.run_now(job_id, now()):
                 raise _refusal(File(store), job_id, "only a scheduled job can be run now")
+        when = "runs as soon as a scheduler does"
     else:
         with running(common) as handle:
             handle.run_now(job_id, timeout=common.timeout)
-    when = "runs as soon as a scheduler does" if common.offline else "runs now"
+            when = _when_it_runs(handle, job_id, common.timeout)
     tell(common, [f"{safe(job_id)} {when}"], {"run_now": [job_id]})
     return DONE
 
@@ -89,6 +91,18 @@ def redrive(common: Common, job_id: str | None, all_parked: bool) -> int:
     lines = [f"{safe(one)} is scheduled again" for one in done] or ["No job is parked."]
     tell(common, lines, {"redriven": [*done]})
     return DONE
+
+
+def _when_it_runs(handle: SchedulerHandle, job_id: str, timeout: float) -> str:
+    job = handle.get(job_id, timeout=timeout)
+    if job is None or job.is_finished or job.status == "claimed":
+        return "runs now"
+    if job.waiting_for is not None and job.why is not None:
+        return f"is due now; {job.why}"
+    known = {name for host in handle.health(timeout=timeout).hosts for name in host.handlers}
+    if not job.is_in_memory and job.handler not in known:
+        return f"is due now; waiting: no host knows the handler {job.handler!r}"
+    return "runs now"
 
 
 def _all_parked(source: Source) -> list[str]:

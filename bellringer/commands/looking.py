@@ -48,8 +48,12 @@ def pending(common: Common, chat: ChatId | None, status: str | None, limit: int,
     with looking(common) as source:
         jobs, more = pending_page(source, chat, status, limit, after)
     at = moment(now())
-    record: Record = {"jobs": [records.job(job, at) for job in jobs], "after": jobs[-1].id if more else None}
-    lines = pages.pending(jobs, at, Screen.of_output())
+    served = source.is_served
+    record: Record = {
+        "jobs": [records.job(job, at, is_served=served) for job in jobs],
+        "after": jobs[-1].id if more else None,
+    }
+    lines = pages.pending(jobs, at, Screen.of_output(), is_served=served)
     if jobs:
         lines += ["", pages.pending_count(jobs)]
     if more:
@@ -76,15 +80,13 @@ def show(common: Common, job_id: str) -> int:
     at = moment(now())
     failure = failed[0] if failed else None
     record: Record = {
-        "job": records.job(job, at),
+        "job": records.job(job, at, is_served=source.is_served),
         "occurrences": [records.occurrence(occurrence) for occurrence in latest],
         "latest_failure": records.occurrence(failure) if failure is not None else None,
     }
-    tell(
-        common,
-        [*pages.job(job, ahead[0].id if ahead else None, latest, failure, at, Screen.of_output()), *footer(common)],
-        record,
-    )
+    first = ahead[0].id if ahead else None
+    lines = pages.job(job, first, latest, failure, at, Screen.of_output(), is_served=source.is_served)
+    tell(common, [*lines, *footer(common)], record)
     return DONE
 
 
@@ -105,6 +107,8 @@ def history(
         door.job_id(job_id)
     with looking(common) as source:
         occurrences, more = history_page(source, job_id, chat, outcome, limit, before)
+        if job_id is not None and not occurrences and source.get(job_id) is None:
+            raise not_found(job_id)
     older = occurrences[-1].number if more else None
     record: Record = {"occurrences": [records.occurrence(told) for told in occurrences], "before": older}
     lines = pages.history(occurrences, Screen.of_output(), of_one_job=job_id is not None)
@@ -153,15 +157,16 @@ def sessions(common: Common, chat: ChatId | None, limit: int) -> int:
 
 
 @click.command()
+@offline_option
 @common_options
 @click.pass_obj
 def check(common: Common) -> int:
-    """Read the whole file, and tell what is wrong with it. A scheduler may run meanwhile."""
+    """Read the whole file, and tell what is wrong with it. A scheduler may run meanwhile, --offline or not."""
     try:
         with reading(common) as file:
             faults = file.store.check()
     except StorageCorruptError as error:
         faults = [str(error)]
     healthy = f"{safe(common.database)} is sound"
-    tell(common, [safe(fault) for fault in faults] or [healthy], {"faults": [*faults]})
+    tell(common, [safe(" ".join(fault.split())) for fault in faults] or [healthy], {"faults": [*faults]})
     return REFUSED if faults else DONE

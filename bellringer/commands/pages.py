@@ -26,13 +26,13 @@ AT_ONCE = timedelta(seconds=1)
 STATES = ("scheduled", "waiting", "claimed", "parked")
 
 
-def pending(jobs: Sequence[Job], now: DateTime, screen: Screen) -> list[str]:
+def pending(jobs: Sequence[Job], now: DateTime, screen: Screen, *, is_served: bool = True) -> list[str]:
     if not jobs:
         return ["There is no such job pending."]
     title, due = local_column("DUE", [job.due_at for job in jobs])
     columns = (
         Column("ID", least=16),
-        Column("HANDLER", least=7),
+        Column("HANDLER", least=7, leave_out=3),
         Column("CHAT", least=7, leave_out=1),
         Column(title),
         Column("IN", leave_out=2),
@@ -49,7 +49,7 @@ def pending(jobs: Sequence[Job], now: DateTime, screen: Screen) -> list[str]:
             due_at,
             from_now(job.due_at, now),
             records.state(job),
-            why(job, now, running.get(job.chat_id)) or "",
+            why(job, now, running.get(job.chat_id), is_served=is_served) or "",
         )
         for job, due_at in zip(jobs, due, strict=True)
     ]
@@ -62,10 +62,15 @@ def pending_count(jobs: Sequence[Job]) -> str:
     return f"{counted(len(jobs), 'job')}: {told}"
 
 
-def why(job: Job, now: DateTime, ahead: str | None = None) -> str | None:
-    """Why a job is not simply scheduled for later. `ahead` is the id of the job that runs for the same chat."""
+def why(job: Job, now: DateTime, ahead: str | None = None, *, is_served: bool = True) -> str | None:
+    """Why a job is not simply scheduled for later. `ahead` is the id of the job that runs for the same chat.
+
+    `is_served`: a scheduler runs.
+    """
     if job.status == "claimed" and job.claimed_at is not None:
         process = (job.host or "").partition("-")[0]
+        if not is_served:
+            return f"left by process {process}, which began it {from_now(job.claimed_at, now)}, attempt {job.attempts}"
         return f"running for {span(now - job.claimed_at)} in process {process}, attempt {job.attempts}"
     if job.waiting_for is not None and job.why is not None:
         return job.why.removeprefix("waiting: ")
@@ -76,6 +81,8 @@ def why(job: Job, now: DateTime, ahead: str | None = None) -> str | None:
         return f"attempt {job.attempts + 1} {from_now(next_at, now)}" + (f", after: {job.why}" if job.why else "")
     if now - next_at < AT_ONCE:
         return job.why
+    if not is_served:
+        return "starts when a scheduler runs"
     return f"{ahead!r} runs first, for the same chat" if ahead is not None else "starts when a host has room for it"
 
 
@@ -86,13 +93,15 @@ def job(
     failure: Occurrence | None,
     now: DateTime,
     screen: Screen,
+    *,
+    is_served: bool = True,
 ) -> list[str]:
     attempt_at = shown.next_attempt_at
     lines = listing(
         [
             ("job", shown.id),
             ("state", records.state(shown)),
-            ("why", why(shown, now, ahead)),
+            ("why", why(shown, now, ahead, is_served=is_served)),
             ("handler", shown.handler),
             ("due", _moment(shown.due_at, now)),
             ("next attempt", _moment(attempt_at, now) if attempt_at not in (None, shown.due_at) else None),
@@ -119,10 +128,10 @@ def history(occurrences: Sequence[Occurrence], screen: Screen, *, of_one_job: bo
         return ["There is no such occurrence recorded."]
     title, due = local_column("DUE", [told.due_at for told in occurrences])
     columns = [
-        Column("OUTCOME", colours=STATE_COLOURS),
+        Column("OUTCOME", least=11, colours=STATE_COLOURS),
         Column("JOB", least=16),
         Column(title),
-        Column("LATE", right=True),
+        Column("LATE", right=True, leave_out=3),
         Column("TOOK", right=True, leave_out=2),
         Column("TRIES", right=True, leave_out=1),
     ]
@@ -232,8 +241,8 @@ def _moment(at: datetime | None, now: DateTime) -> str | None:
 
 
 def _jobs(scheduled: int, waiting: int, claimed: int, parked: int) -> str:
-    of_them = f" ({waiting:,} of them waiting)" if waiting else ""
-    return f"{scheduled:,} scheduled{of_them}, {claimed:,} running, {parked:,} parked"
+    waiting_too = f", {waiting:,} waiting" if waiting else ""
+    return f"{scheduled - waiting:,} scheduled{waiting_too}, {claimed:,} claimed, {parked:,} parked"
 
 
 def _json(value: Json) -> str:

@@ -22,7 +22,8 @@ def state(job: Job) -> str:
     return "waiting" if job.waiting_for is not None else job.status
 
 
-def job(job: Job, now: DateTime) -> Record:
+def job(job: Job, now: DateTime, *, is_served: bool = True) -> Record:
+    """`is_served`: a scheduler runs. Without one, nothing that is claimed is running."""
     return {
         "id": job.id,
         "handler": job.handler,
@@ -41,7 +42,7 @@ def job(job: Job, now: DateTime) -> Record:
         "waiting_for": job.waiting_for,
         "host": job.host,
         "claimed_at": rfc3339(job.claimed_at),
-        "why": job.why,
+        "why": job.why if is_served or job.status != "claimed" else f"left by {job.host}, which began it",
     }
 
 

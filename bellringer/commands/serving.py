@@ -100,6 +100,8 @@ def serve(
 
     Where no database is, it makes one. Modules of the current folder can be named with --handlers.
     """
+    if transport is not None and not handlers:
+        raise click.UsageError("--transport is for the handlers of handler actors: name them with --handlers")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     settings = Settings(
@@ -117,6 +119,9 @@ def serve(
         host_memory_mib=host_memory,
     )
     if announce is not None:
+        # Whoever started this reads standard error to its end, and from here on gets all reasons by the announcement.
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
         return run_guardian(settings, lifeline=lifeline, announce=announce)
     told: Record = {"database": settings.database, "name": settings.name, "process": os.getpid()}
 

@@ -10,9 +10,11 @@ from ..actors.client import SchedulerHandle
 from ..actors.clock import SYSTEM_CLOCK
 from ..actors.core import Core
 from ..actors.folder import NotRunningError, PrivateFolder
+from ..actors.errors import RequestRefusedError
 from ..storage.contract import Store
 from ..storage.errors import BellringerError, DatabaseInUseError
 from ..storage.lock import DatabaseLock
+from ..storage.opening import refuse_unsound_file
 from ..storage.reading import open_for_reading
 from ..storage.sqlite_store import open_store
 from ..storage.values import ChatId
@@ -24,6 +26,11 @@ PAGE = 1_000
 
 class Source(Protocol):
     """What can be looked at, wherever it lies. The arguments are those of `SchedulerHandle`."""
+
+    @property
+    def is_served(self) -> bool:
+        """Whether a scheduler runs."""
+        ...
 
     def get(self, job_id: str) -> views.Job | None: ...
 
@@ -38,6 +45,8 @@ class Source(Protocol):
 
 class Running:
     """Asks the scheduler."""
+
+    is_served = True
 
     def __init__(self, handle: SchedulerHandle, timeout: float) -> None:
         self._handle = handle
@@ -63,14 +72,17 @@ class Running:
 class File:
     """Reads the store. The instant of the newest commit is what it shows."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, is_served: bool = False) -> None:
         self.store = store
+        self.is_served = is_served
 
     def get(self, job_id: str) -> views.Job | None:
         row = self.store.get(job_id)
         return None if row is None else views.Job(row)
 
     def pending(self, chat_id: ChatId | None, status: str | None, limit: int, after: str | None) -> list[views.Job]:
+        if after is not None and self.store.get(after) is None:
+            raise RequestRefusedError("not_found", f"job {after!r}, to go on behind, is not there")
         rows = self.store.jobs(chat_id=chat_id, status=status, limit=limit, after=after)
         return [views.Job(row) for row in rows]
 
@@ -93,6 +105,7 @@ def running(common: Common) -> Iterator[SchedulerHandle]:
     except NotRunningError:
         _refuse_foreign(folder)
         require_database(common)
+        refuse_unsound_file(str(folder.database))
         raise NoSchedulerError(
             f"no scheduler runs on {common.database}: start one with `bellringer serve --database "
             f"{shell_word(common.database)}`, or use the file itself with --offline"
@@ -107,7 +120,7 @@ def reading(common: Common) -> Iterator[File]:
     require_database(common)
     store = open_for_reading(common.database)
     try:
-        yield File(store)
+        yield File(store, is_served=_is_served(common))
     finally:
         store.close()
 
@@ -143,11 +156,23 @@ def changing_file(common: Common) -> Iterator[Store]:
 
 
 def require_database(common: Common) -> None:
-    if not Path(common.database).exists():
+    try:
+        is_there = Path(common.database).exists()
+    except OSError as error:
+        raise BellringerError(f"{common.database} can't be looked at ({error.strerror}): name another") from None
+    if not is_there:
         raise NoDatabaseError(
             f"there is no database {common.database}, and no scheduler runs on it: name another with --database, or "
             f"start a new one with `bellringer serve --database {shell_word(common.database)}`"
         )
+
+
+def _is_served(common: Common) -> bool:
+    try:
+        PrivateFolder(common.database).read_way()
+    except NotRunningError:
+        return False
+    return True
 
 
 def now() -> int:
@@ -157,20 +182,12 @@ def now() -> int:
 def pending_page(
     source: Source, chat_id: ChatId | None, status: str | None, limit: int, after: str | None
 ) -> tuple[list[views.Job], bool]:
-    """Up to `limit` jobs, and whether there are more. `status` may also be `waiting`."""
+    """Up to `limit` jobs, and whether there are more."""
     found: list[views.Job] = []
-    latest = views.moment(now())
-    stored = "scheduled" if status == "waiting" else status
     while len(found) <= limit:
-        size = PAGE if status == "waiting" else min(PAGE, limit + 1 - len(found))
-        page = source.pending(chat_id, stored, size, after)
-        if status == "waiting":
-            found += [job for job in page if job.waiting_for is not None]
-            # What waits is due: past the due ones there is none.
-            if page and page[-1].due_at > latest:
-                break
-        else:
-            found += page
+        size = min(PAGE, limit + 1 - len(found))
+        page = source.pending(chat_id, status, size, after)
+        found += page
         if len(page) < size:
             break
         after = page[-1].id

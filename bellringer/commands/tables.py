@@ -14,7 +14,7 @@ GAP = 2
 NOTE_INDENT = 4
 NOTE_LINES = 3
 NOTE_ROOM = 24
-LAST_RESORT = 4
+LAST_RESORT = 3
 
 
 @dataclass(frozen=True, slots=True)

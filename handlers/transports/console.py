@@ -6,11 +6,15 @@ from itertools import count
 from typing import TextIO
 
 from ...storage.values import ChatId
+from ..text import visible
 from . import MessageId
 
 
 class ConsoleTransport:
-    """Writes each message as a line to a text stream (standard output by default), and flushes it."""
+    """Writes each message to a text stream (standard output by default), and flushes it.
+
+    What would steer the terminal is written as escapes; the line breaks of a message stay.
+    """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream
@@ -41,9 +45,12 @@ class ConsoleTransport:
     async def close(self) -> None:
         """Leaves the stream open: it is not the transport's own."""
 
-    def _write(self, line: str) -> None:
+    def _write(self, text: str) -> None:
+        self._put("\n".join(map(visible, text.split("\n"))) + "\n")
+
+    def _put(self, text: str) -> None:
         # Looked up at each write, so that whoever redirects sys.stdout meanwhile gets the lines.
         stream = sys.stdout if self._stream is None else self._stream
         encoding = stream.encoding or "utf-8"
-        stream.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()

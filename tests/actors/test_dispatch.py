@@ -148,6 +148,13 @@ def test_a_job_found_too_late_is_skipped_and_the_next_of_its_chat_runs(floor: Fl
     assert not floor.dispatch.more_is_due
 
 
+def test_a_skipped_job_lets_the_next_of_its_chat_run_whatever_its_handler(floor: Floor) -> None:
+    floor.host("8-1/b", "other")
+    floor.put(spec("old", NOON - HOUR, chat_id=7, misfire="skip"))
+    floor.put(spec("next", chat_id=7, handler="other"), spec("a", NOON - 1))
+    assert sorted(floor.begun()) == ["a", "next"]
+
+
 def test_of_missed_occurrences_the_latest_runs_and_the_others_are_recorded(floor: Floor) -> None:
     floor.put(spec("a", NOON - HOUR, rule='{"every_us":600000000}'))
     assert floor.begun() == ["a"]
@@ -600,6 +607,24 @@ def test_b77_a_suspect_waits_until_a_host_is_empty_and_others_go_on_elsewhere() 
     assert [order.id for order in floor.given()[emptiest.host]] == ["s"]
 
 
+def test_b77_a_host_that_empties_itself_takes_nothing_until_it_is_empty() -> None:
+    floor = Floor()
+    floor.host("7-1/a", places=3)
+    floor.put(spec("a"), spec("b"))
+    floor.begun()
+    floor.suspect(spec("s"))
+    floor.put(spec("c", NOON - 1))
+    floor.dispatch.hosts.empty_one("work")
+    floor.end("a")
+    assert floor.begun() == []
+    floor.end("b")
+    assert floor.begun() == ["c"]
+    floor.put(spec("d"))
+    assert floor.begun() == []
+    floor.end("c")
+    assert floor.begun() == ["s"]
+
+
 def test_b77_nothing_is_put_beside_a_suspect_until_it_has_ended() -> None:
     floor = Floor()
     floor.host("7-1/a")
@@ -640,6 +665,8 @@ def test_b77_a_suspect_inherited_from_an_earlier_scheduler_is_alone_on_its_host(
     floor.dispatch.confirm(host, 11)
     floor.dispatch.confirm(host, 12)
     floor.put(spec("a"))
+    assert floor.begun() == []
+    floor.dispatch.start_over()
     assert floor.begun() == []
 
 

@@ -93,6 +93,17 @@ def test_a_row_that_steps_back_is_the_next_of_its_lane() -> None:
     assert backlog.pop("a") == first
 
 
+def test_a_row_that_stepped_back_and_was_cancelled_lets_nobody_into_the_busy_lane() -> None:
+    backlog = backlog_of(row(1, 10, lane=7), row(2, 20, lane=7))
+    first = backlog.pop("a")
+    assert first is not None
+    backlog.step_back(first)
+    assert backlog.discard(1) is None
+    assert backlog.pop("a") is None
+    backlog.leave_lane(7)
+    assert seqs(RowsInOrder(backlog, set())) == [2]
+
+
 def test_discarding_tells_the_lane_that_has_nobody_left() -> None:
     backlog = backlog_of(row(1, 10, lane=7), row(2, 20, lane=7), row(3, 30))
     assert [backlog.discard(seq) for seq in (1, 3, 99, 2)] == [None, None, None, 7]

@@ -97,7 +97,7 @@ def test_any_other_value_is_a_failure_that_says_what_to_return(world: World) -> 
 
     assert result.verdict == "failed"
     assert result.reason is not None
-    assert "returned a int: return nothing, Retry" in result.reason
+    assert "returned a value of type int: return nothing, Retry" in result.reason
 
 
 def test_a_returned_class_is_a_failure_that_says_to_call_it(world: World) -> None:
