@@ -27,7 +27,7 @@ def main() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
         run(database)
-    except bellringer.BellringerError as error:
+    except (bellringer.BellringerError, ValueError) as error:  # ValueError: of the database's name
         sys.exit(f"run_bot: {error}")
     except KeyboardInterrupt:
         pass

@@ -170,7 +170,10 @@ class AsyncSchedulerHandle:
 
     async def stop(self, *, grace: float = 10.0) -> None:
         self._exchange.close()
-        await asyncio.to_thread(self._core.stop, grace)
+        if self._core.is_inside:
+            self._core.stop(grace)
+        else:
+            await asyncio.to_thread(self._core.stop, grace)
 
     async def __aenter__(self) -> Self:
         return self

@@ -15,6 +15,7 @@ from contextlib import suppress
 from ..handlers.environment import Environment
 from ..handlers.registry import Handler, Registry
 from ..handlers.transports import Transport
+from ..storage.errors import BellringerError
 from .clock import SYSTEM_CLOCK, sleep
 from .closures import Closures
 from .connection import Connection, Context
@@ -66,6 +67,29 @@ class Attachment:
     def host(self) -> str:
         assert self._host is not None
         return self._host.host
+
+    @property
+    def is_over(self) -> bool:
+        """Its event loop was closed: nothing can run here any more."""
+        return self._loop is not None and self._loop.loop.is_closed()
+
+    def check_loop(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        """Raise `BellringerError` where handlers would run on another loop than the one that is asked for."""
+        if loop is not None and self._loop is not None and loop is not self._loop.loop:
+            raise BellringerError(
+                "this handle's host runs on another event loop already: connect() gives a handle for this one"
+            )
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether this thread is inside of one of this host's runs, which ends only when the caller goes on."""
+        thread = threading.current_thread()
+        if self._loop is None or thread.name == "bellringer-handler":
+            return self._loop is not None
+        try:
+            return asyncio.get_running_loop() is self._loop.loop and self._loop.current_token() is not None
+        except RuntimeError:
+            return False
 
     @property
     def is_welcome(self) -> bool:
@@ -211,6 +235,10 @@ class Attachment:
 
     def _take(self, context: Context, batch: RunBatch, now: int) -> None:
         here = self._here
+        if self.is_over:
+            here.decline(batch)
+            self._closing.set()
+            return
         stranger = here.scheduler is None
         here.take(batch, now)
         if stranger and here.scheduler is not None and not self._join_again.is_set():
@@ -253,7 +281,7 @@ class Attachment:
             self._connection.lost(context.generation)
 
     def _may_leave(self, context: Context | None) -> bool:
-        return context is None or self._here.idle
+        return context is None or self.is_over or self._here.idle
 
     def _leave(self, context: Context | None) -> None:
         if context is not None:

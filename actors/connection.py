@@ -1,7 +1,6 @@
 """A process's way into a running system: contexts to talk through, and where the scheduler is."""
 
 import os
-import select
 import threading
 from contextlib import suppress
 from typing import Any
@@ -102,6 +101,12 @@ class Context:
         self._pidfd: int | None = None
         self._also: list[int] = []
 
+    def __del__(self) -> None:
+        # The library closes its sockets when they are dropped; this descriptor is ours.
+        descriptor: int | None = getattr(self, "_pidfd", None)
+        if descriptor is not None:
+            os.close(descriptor)
+
     def find_scheduler(self) -> ActorAddress:
         """Resolve the name. Raises `SchedulerUnavailableError` while nobody has it."""
         try:
@@ -136,7 +141,7 @@ class Context:
     @property
     def scheduler_has_ended(self) -> bool:
         """Whether the process that is watched is gone."""
-        return self._pidfd is None or bool(select.select([self._pidfd], [], [], 0)[0])
+        return self._pidfd is None or processes.wait_for_end(self._pidfd, 0)
 
     def _close_pidfd(self) -> None:
         # A closed descriptor in the watch list would be another thing's soon.

@@ -3,12 +3,14 @@
 import asyncio
 import os
 import secrets
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from ..handlers.registry import Registry, default_registry, load
 from ..handlers.transports import Transport
 from ..storage import door
+from ..storage.errors import InvalidJobError
 from ..storage.values import JobSpec
 from . import questions
 from .attachment import Attachment
@@ -18,6 +20,7 @@ from .connection import Connection
 from .errors import SchedulerUnavailableError
 from .events import Listener
 from .exchange import Exchange
+from .forking import call_in_child
 from .hosting import Hosting
 from .questions import Question, ScheduledJob, Seconds
 
@@ -37,7 +40,12 @@ class Core:
         self.closures = Closures(self.clock)
         self._ensure: Callable[[], None] | None = ensure
         self._attachment: Attachment | None = None
+        call_in_child(self._forget_host)
         self._stopped = False
+
+    def _forget_host(self) -> None:
+        """A forked child has none of its parent's threads, and is a host of its own if it wants to be one."""
+        self._attachment = None
 
     def ask(self, question: Question[questions.T], timeout_s: float) -> questions.T:
         return question.answer(self.exchange.call((question.request,), timeout_s)[0])
@@ -48,7 +56,7 @@ class Core:
         """This process's host: made at the first need, on the event loop that runs at that moment, if one does."""
         if self._stopped:
             raise SchedulerUnavailableError("this handle was stopped; connect again")
-        if self._attachment is None:
+        if self._attachment is None or self._attachment.is_over:
             self._attachment = Attachment(
                 self.connection, closures=self.closures, rejoined=self._rejoined, ensure=self._ensure
             )
@@ -67,9 +75,12 @@ class Core:
             raise TypeError(f"attach takes a list of module names: write [{modules!r}]")
         registry = registry or default_registry
         load(modules, registry)
+        self.host().check_loop(loop)
         self.host().start(loop=loop, registry=registry, transport=transport, places=places, timeout_s=timeout_s)
 
     def listen(self, listener: Listener, timeout_s: float, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        if not callable(listener):
+            raise TypeError(f"listen takes a function, not {listener!r}")
         self.host().start(loop=loop or running_loop(), listener=listener, timeout_s=timeout_s)
 
     def closure(
@@ -96,6 +107,8 @@ class Core:
         self, delay: Seconds, function: Callable[..., object], arguments: tuple[object, ...],
         id: str | None, time_limit: Seconds | None, *, repeat: bool,
     ) -> tuple[str, Kept]:  # fmt: skip
+        if not callable(function):
+            raise InvalidJobError(f"{function!r} is to be run, but can't be called: give a function")
         now = self.clock.wall()
         interval_us = door.interval_us(delay, "the interval") if repeat else None
         due_at = now + (interval_us if interval_us is not None else door.delay_us(delay, "the delay", now))
@@ -118,8 +131,20 @@ class Core:
         if specs:
             self.ask(questions.schedule_many(specs, in_memory=True, keeper=host), TIMEOUT_S)
 
+    @property
+    def is_inside(self) -> bool:
+        """Whether the caller is one of the runs of this process."""
+        return self._attachment is not None and self._attachment.is_inside
+
     def stop(self, grace_s: float) -> None:
+        """End what this handle has begun. From inside of a run it only begins to: that run has to end first."""
         self._stopped = True
+        if self.is_inside:
+            threading.Thread(target=self._stop, args=(grace_s,), name="bellringer-stop").start()
+        else:
+            self._stop(grace_s)
+
+    def _stop(self, grace_s: float) -> None:
         if self._attachment is not None:
             self._attachment.close(grace_s)
         self.exchange.close()

@@ -327,6 +327,9 @@ class Dispatch:
             host = self.hosts.by_id.get(run.host)
             if host is not None:
                 host.settled.append(token)
+            if shelf is self.in_memory and settlement.ending is not None and settlement.next_attempt_at is None:
+                # Nobody will redrive a function: what is told of it is the event.
+                shelf.store.cancel([run.job_id], now)
             after_settling(events, settlement, run.job_id, run.handler, run.attempt, run.lane, now, applied=done)
 
     def _remember(

@@ -1,5 +1,6 @@
 """The private folder beside a database: the key, the way to the running system, and what it logs."""
 
+import errno
 import json
 import os
 import secrets
@@ -11,6 +12,7 @@ from ..storage.errors import BellringerError
 from . import processes
 
 KEY_BYTES = 32
+_PARENT = "its parent folder must exist and be writable"
 
 
 class NotRunningError(BellringerError):
@@ -36,12 +38,14 @@ class PrivateFolder:
 
     def create(self) -> None:
         """Make the folder, or close it to others. Raises `BellringerError` if it belongs to someone else."""
+        if os.path.isdir(self.database):
+            raise BellringerError(f"{self.database} is a folder; give the path of a file in it")
         try:
             self.path.mkdir(mode=0o700, parents=False, exist_ok=True)
         except OSError as error:
             raise BellringerError(
                 f"can't make the private folder {self.path}: {error.strerror}; "
-                "its parent folder must exist and be writable"
+                + ("take a shorter one" if error.errno == errno.ENAMETOOLONG else _PARENT)
             ) from error
         if self.path.stat().st_uid != os.geteuid():
             raise BellringerError(f"the folder {self.path} belongs to another user; move the database or the folder")

@@ -9,6 +9,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from thespian.actors import ActorSystemException
@@ -28,7 +29,7 @@ log = logging.getLogger("bellringer.guardian")
 HEARTBEAT_S = 1.0
 PORTS_TRIED = 5
 START_WITHIN_US = 20_000_000
-CLOSE_WITHIN_US = 2_000_000
+CLOSE_WITHIN_US = 700_000
 
 
 class GuardianError(BellringerError):
@@ -50,6 +51,7 @@ class Guardian:
         self._lifeline = lifeline
         self._ready = ready
         self._lock: int | None = None
+        self._database: int | None = None
         self._signals: tuple[int, int] = (-1, -1)
         self._asked_to_stop = 0
         self._port = 0
@@ -67,9 +69,12 @@ class Guardian:
         try:
             logs.write_to(self._folder.log_file, self._settings.log_level)
             processes.adopt_orphans()
+            self._lock_database()
             self._catch_signals()
             self._start_system()
             self._folder.write_way(Way(self._port, self._settings.name, processes.identity()))
+            self._settings = replace(self._settings, must_exist=True)
+            self._lock_database()
             if self._ready is not None:
                 self._ready(self._port)
             while not self._asked_to_stop:
@@ -79,8 +84,9 @@ class Guardian:
         finally:
             self._end_everything()
             self._folder.forget_way()
-            if self._lock is not None:
-                corrections.close_kept(self._lock)
+            for descriptor in (self._database, self._lock):
+                if descriptor is not None:
+                    corrections.close_kept(descriptor)
 
     def _take_lock(self) -> None:
         self._lock = os.open(self._folder.guardian_lock, os.O_RDWR | os.O_CREAT, 0o600)
@@ -97,6 +103,23 @@ class Guardian:
             ) from None
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"scheduler {self._settings.name!r}, process {os.getpid()}\n".encode(), 0)
+
+    def _lock_database(self) -> None:
+        """Lock the file itself too: by another hard link, or without the folder, it is still the same one.
+
+        Only the guardian may: in a process that has it open for SQLite, closing it would drop SQLite's own locks.
+        """
+        if self._database is not None or not self._folder.database.is_file():
+            return
+        self._database = os.open(self._folder.database, os.O_RDONLY | os.O_CLOEXEC)
+        corrections.keep_from_actors(self._database)
+        try:
+            fcntl.flock(self._database, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DatabaseInUseError(
+                f"{self._folder.database} is served already, under another name or from before its folder "
+                f"{self._folder.path} was removed; stop that scheduler first"
+            ) from None
 
     def _catch_signals(self) -> None:
         self._signals = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)

@@ -8,7 +8,6 @@ import importlib
 import logging
 import os
 import secrets
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -42,6 +41,8 @@ log = logging.getLogger("bellringer.host")
 
 LOOK_EVERY = timedelta(milliseconds=250)
 WELCOME_WITHIN = timedelta(seconds=1)
+END_AFTER = timedelta(milliseconds=100)
+END = "end"
 BLOCKED_AFTER_US = 300_000
 REPLACED_AFTER_US = 750_000
 BREAK_OFF_FOR_US = 2_000_000
@@ -164,6 +165,8 @@ class HandlerActor(Actor):
 
     def receive_wakeup(self, message: WakeupMessage, _sender: Any) -> None:
         """While something runs: does the loop move, does the scheduler know, can this process go on?"""
+        if isinstance(message.payload, tuple) and message.payload[0] == END:
+            bounds.end_process(message.payload[1])
         if message.payload == WELCOME_WITHIN:
             if self._host is not None and self._host.scheduler is None:
                 self._join()
@@ -236,9 +239,8 @@ class HandlerActor(Actor):
         if self._loop is not None:
             host.give_up(self._loop.abandon())
         self.send(self._scheduler, host.left())
-        timer = threading.Timer(0.1, bounds.end_process, (status,))
-        timer.daemon = True
-        timer.start()
+        # No thread: a process that is out of memory can't make one. The supervisor ends what does not end itself.
+        self.wakeupAfter(END_AFTER, (END, status))
 
     # Ending
 

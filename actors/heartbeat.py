@@ -16,7 +16,7 @@ from .system import ask, find_actor
 
 log = logging.getLogger("bellringer.guardian")
 
-STATE_EVERY = 15
+STATE_EVERY = 5
 ANSWER_EVERY = 5
 ANSWERED_LATELY_US = 6_000_000
 HUNG_AFTER_US = 10_000_000

@@ -139,6 +139,14 @@ class RunningHost:
             self._finish(RunResult(order.seq, order.token, "not_started", at, at, reason=reason))
         return bool(orders)
 
+    def decline(self, batch: RunBatch) -> None:
+        """Give back a whole batch: there is no loop any more that could begin it."""
+        at = self.runner.environment.clock.wall()
+        for order in batch.orders:
+            self._unsettled[order.token] = RunResult(
+                order.seq, order.token, "not_started", at, at, reason="its host's event loop is closed"
+            )
+
     def give_up(self, tokens: Iterable[int]) -> None:
         """Give back what was begun without its handler having been called."""
         at = self.runner.environment.clock.wall()

@@ -97,6 +97,9 @@ class HostLoop:
 
     def close(self, within_s: float) -> None:
         """Close what the environment holds, and end the loop if it is this host's own."""
+        if self.loop.is_closed():
+            self.environment.threads.close()
+            return
         closing = asyncio.run_coroutine_threadsafe(self.environment.close(), self.loop)
         try:
             closing.result(within_s)

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import select
 import subprocess
 import sys
 import threading
@@ -37,6 +36,7 @@ class Hosting:
         self._lifeline: int | None = None
         self._stopped = False
         self._tried_at = 0
+        self._must_exist: tuple[str, ...] = ()
         self._keeper: threading.Thread | None = None
         call_in_child(self._forget)
 
@@ -51,6 +51,7 @@ class Hosting:
         """Have a system running. Raises `GuardianError` with the reason where none can be had."""
         with self._mutex:
             self._start_or_join()
+            self._must_exist = ("--must-exist",)
             if self._keeper is None:
                 self._keeper = threading.Thread(target=self._keep, name="bellringer-standby", daemon=True)
                 self._keeper.start()
@@ -76,7 +77,7 @@ class Hosting:
                 guardian = None
             if guardian is not None:
                 try:
-                    select.select([guardian], [], [])
+                    processes.wait_for_end(guardian, None)
                 finally:
                     os.close(guardian)
             try:
@@ -116,7 +117,11 @@ class Hosting:
         told_read, told_write = os.pipe()
         try:
             self._guardian = subprocess.Popen(
-                [*_command(self.settings), "--lifeline", str(alive_read), "--announce", str(told_write)],
+                [
+                    *_command(self.settings),
+                    *self._must_exist,
+                    *("--lifeline", str(alive_read), "--announce", str(told_write)),
+                ],
                 pass_fds=(alive_read, told_write),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

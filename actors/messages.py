@@ -326,6 +326,8 @@ class Settings:
     transport: str | None = None
     log_level: str = "INFO"
     host_memory_mib: int = 4_096
+    must_exist: bool = False
+    """The database was there before: if it is missing, it is lost, and no empty one may take its place."""
 
 
 @message

@@ -99,6 +99,13 @@ def time_exactly() -> None:
     _prctl(_PR_SET_TIMERSLACK, 1_000)
 
 
+def wait_for_end(pidfd: int, timeout_s: float | None) -> bool:
+    """Wait until the process of this descriptor ends, or the time is over: whether it has."""
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(None if timeout_s is None else timeout_s * 1_000))
+
+
 def resident_bytes(pid: int | None = None) -> int:
     """Memory that the process holds, shared pages included."""
     pages = int(Path(f"/proc/{pid or os.getpid()}/statm").read_text().split()[1])

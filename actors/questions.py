@@ -115,12 +115,12 @@ def spec(
 ) -> JobSpec:
     """One job. With `every` alone the first due time is one interval from now."""
     rest = dict(options)
-    named = "the job" if id is None else f"job {id!r}"
+    named = "" if id is None else f"job {id!r}: "
     unknown = rest.keys() - JobOptions.__annotations__.keys()
     if unknown:
-        raise InvalidJobError(f"{named}: there is no option {sorted(unknown)[0]!r}")
+        raise InvalidJobError(f"{named}there is no option {sorted(unknown)[0]!r}")
     if at is not None and after is not None:
-        raise InvalidJobError(f"{named}: give `at` or `after`, not both")
+        raise InvalidJobError(f"{named}give `at` or `after`, not both")
     every_us = None if every is None else door.interval_us(every, "every")
     if at is not None:
         due_at = door.instant(at, "at")
@@ -129,7 +129,7 @@ def spec(
     elif every_us is not None:
         due_at = now + every_us
     else:
-        raise InvalidJobError(f"{named}: say when it is due, with `at`, `after` or `every`")
+        raise InvalidJobError(f"{named}say when it is due, with `at`, `after` or `every`")
     job_id = secrets.token_hex(8) if id is None else id
     within = rest.pop("within", None)
     due_until = None if within is None else now + door.delay_us(within, "within", now)
@@ -156,7 +156,7 @@ def schedule(
 def schedule_many(
     jobs: Sequence[JobSpec], *, in_memory: bool = False, keeper: str | None = None
 ) -> Question[list[str]]:
-    if sum(len(job.payload) for job in jobs) > MOST_AT_ONCE:
+    if sum(_bytes(job.payload) for job in jobs) > MOST_AT_ONCE:
         raise InvalidJobError(f"the payloads of one call are limited to {MOST_AT_ONCE >> 20} MiB in all: split it")
 
     def read(_reply: Reply) -> list[str]:
@@ -165,10 +165,18 @@ def schedule_many(
     return Question(Schedule(jobs=tuple(jobs), in_memory=in_memory, keeper=keeper), read)
 
 
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
 def specs(jobs: Iterable[Mapping[str, object]], now: int) -> list[JobSpec]:
     """Jobs given as mappings of what `schedule` takes. A refusal says which one it is about; then none is scheduled."""
     made = []
+    if isinstance(jobs, (str, bytes, Mapping)) or not isinstance(jobs, Iterable):
+        raise InvalidJobError(f"schedule_many takes a list of jobs, not {type(jobs).__name__}")
     for place, job in enumerate(jobs):
+        if not isinstance(job, Mapping):
+            raise InvalidJobError(f"job {place} of the list is a {type(job).__name__}, but must be a mapping")
         options = dict(job)
         try:
             handler = options.pop("handler")

@@ -12,6 +12,7 @@ from .processes import Kernel
 from .watch import Watch
 
 Send = Callable[[Any, object], None]
+HANDLER_ACTOR = "handler actor"
 
 
 class Reception:
@@ -91,6 +92,8 @@ class Reception:
         for result in message.results:
             self._dispatch.take_result(host, result)
         self._release(host, "its host was stopped", crashed=False)
+        if host.kind == HANDLER_ACTOR:
+            self._send(self._supervisor, EndHost(process=host.process, reason="it has left, and is to be gone"))
         return [host]
 
     def process_ended(self, process: str) -> list[Host]:
@@ -106,7 +109,7 @@ class Reception:
         silent = [host for host in self._dispatch.hosts if host.running and host.heard_at < silent_since]
         for host in silent:
             self._release(host, "its host has given no sign of life for the lease", crashed=False)
-            if host.kind == "handler actor":
+            if host.kind == HANDLER_ACTOR:
                 self._send(self._supervisor, EndHost(process=host.process, reason="no sign of life"))
         return silent
 

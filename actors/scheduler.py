@@ -15,7 +15,7 @@ from typing import Any
 from thespian.actors import Actor, ActorExitRequest, ThespianWatch, WakeupMessage, WatchMessage
 
 from ..storage.contract import Store
-from ..storage.errors import BellringerError, DatabaseInUseError, StorageError
+from ..storage.errors import BellringerError, DatabaseInUseError, StorageError, StorageLostError
 from ..storage.lock import DatabaseLock
 from ..storage.memory_store import MemoryStore
 from ..storage.sqlite_store import open_store
@@ -169,6 +169,8 @@ class Scheduler(Actor):
         self._lock = DatabaseLock(folder.database, settings.name)
         try:
             folder.write_scheduler(self._process)
+            if settings.must_exist and not folder.database.exists():
+                raise StorageLostError(f"the database {folder.database} is gone: put it back, and start anew")
             return open_store(folder.database)
         except BaseException:
             self._lock.release()

@@ -4,7 +4,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -136,6 +136,8 @@ class Supervisor(Actor):
 
     def receive_database_opened(self, message: DatabaseOpened, sender: Any) -> None:
         self._filled(self._scheduler, message.process, sender)
+        if self._order is not None and not self._order.settings.must_exist:
+            self._order = replace(self._order, settings=replace(self._order.settings, must_exist=True))
         for host in self._hosts:
             if host.process is not None:
                 self.send(host.address, MeetScheduler(scheduler=sender))
@@ -182,17 +184,22 @@ class Supervisor(Actor):
             return
         what = "the scheduler" if child.number is None else f"handler actor {child.number}"
         log.warning("%s, process %s, has ended", what, child.process)
+        loaded = child.number is not None and child.process is not None
         child.process = None
-        self._restart_later(child, f"{what} has ended")
+        self._restart_later(child, f"{what} has ended", counted=not loaded)
 
-    def _restart_later(self, child: Child, reason: str) -> None:
-        """At once the first time; with growing pauses when it happens again and again; not at all past the budget."""
+    def _restart_later(self, child: Child, reason: str, *, counted: bool = True) -> None:
+        """At once the first time; with growing pauses when it happens again and again; not at all past the budget.
+
+        A handler actor that had begun to work is not counted: it ended of what it ran, and the job that did it is
+        counted instead.
+        """
         assert self._order is not None
         settings = self._order.settings
         now = self._clock.monotonic()
         while self._restarts and self._restarts[0] < now - int(settings.restarts_within_s * 1e6):
             self._restarts.popleft()
-        if len(self._restarts) >= settings.restarts:
+        if counted and len(self._restarts) >= settings.restarts:
             self._give_up(
                 f"{reason}, and {settings.restarts} restarts within {settings.restarts_within_s:g} s did not help"
             )

@@ -69,7 +69,10 @@ def start(database: str | os.PathLike[str] = DEFAULT_DATABASE, **options: Unpack
 
 
 def settings_for(database: str | os.PathLike[str], options: StartOptions) -> Settings:
-    """Raises `TypeError` for an option that is not there."""
+    """Raises `TypeError` for an option that is not there, and `ValueError` for one that makes no sense.
+
+    The path is resolved here: a process that changes its folder later still means the same file.
+    """
     unknown = options.keys() - StartOptions.__annotations__.keys()
     if unknown:
         raise TypeError(f"start() has no option {sorted(unknown)[0]!r}")
@@ -77,13 +80,42 @@ def settings_for(database: str | os.PathLike[str], options: StartOptions) -> Set
     handlers = options.get("handlers", ())
     if isinstance(handlers, str):
         raise TypeError(f"handlers takes a list of module names: write [{handlers!r}]")
+    _check(options)
+    path = os.fspath(database)
+    if not path or path == ":memory:":
+        raise ValueError(f"the database is {path!r}, but must be the path of a file")
     return Settings(
-        database=os.fspath(database),
+        database=os.path.abspath(path),
         name=options.get("name", DEFAULT_NAME),
         handlers=tuple(handlers),
         grace_us=int(options.get("grace", 10.0) * 1e6),
         **rest,  # type: ignore[arg-type]  # StartOptions has the types
     )
+
+
+_LEAST = {
+    "handler_actors": 0,
+    "places": 1,
+    "keep_days": 0.0,
+    "keep_occurrences": 1,
+    "restarts": 0,
+    "grace": 0.0,
+    "host_memory_mib": 64,
+}
+_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+
+def _check(options: StartOptions) -> None:
+    for option, least in _LEAST.items():
+        value = options.get(option, least)
+        kind = int if isinstance(least, int) else (int, float)
+        if isinstance(value, bool) or not isinstance(value, kind) or not value >= least:
+            raise ValueError(f"start(): {option} is {value!r}, but must be a number from {least} on")
+    name = options.get("name", DEFAULT_NAME)
+    if not isinstance(name, str) or not name or not name.isprintable():
+        raise ValueError(f"start(): name is {name!r}, but must be visible text")
+    if options.get("log_level", "INFO") not in _LOG_LEVELS:
+        raise ValueError(f"start(): log_level is {options['log_level']!r}, but must be one of {', '.join(_LOG_LEVELS)}")
 
 
 def started(settings: Settings) -> Core:

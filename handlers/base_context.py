@@ -209,7 +209,9 @@ class BaseContext:
         transport = self._environment.transport
         if transport is None:
             raise NoTransportError(
-                f"job {self._order.id!r} can't send: its host was started without a transport; give it one"
+                f"job {self._order.id!r} can't send: its host was started without a transport. Give it one: "
+                'attach(transport=…) in a bot; start(transport="module:factory") or `bellringer serve --transport '
+                "module:factory` for handler actors"
             )
         return transport
 

@@ -13,6 +13,7 @@ from .errors import (
     StorageCorruptError,
     StorageError,
     StorageFullError,
+    StorageLostError,
     StorageReadOnlyError,
     WrongOwnerError,
 )
@@ -44,6 +45,7 @@ class Connection:
         self._doomed: BaseException | None = None
         self._block = _Block(self)
         self._file = _file(path)
+        self._size = os.stat(path).st_size
         _open.add(self)
 
     def check_owner(self) -> None:
@@ -112,11 +114,24 @@ class Connection:
         self.check_owner()
         if self._depth == 0:
             self._doomed = None
+            self._check_place()
             try:
                 self._execute("BEGIN IMMEDIATE")
             except sqlite3.Error as error:
                 raise storage_error(error, self.path) from error
         self._depth += 1
+
+    def _check_place(self) -> None:
+        """SQLite goes on writing into a file that nobody will ever read again."""
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            found = None
+        if found is None or (found.st_dev, found.st_ino) != self._file or found.st_size < self._size:
+            raise StorageLostError(
+                f"the database {self.path} was removed, replaced or cut short while it was open: "
+                "stop the scheduler, put the file back, and start anew"
+            )
 
     def end(self, raised: BaseException | None) -> None:
         self.check_owner()

@@ -79,7 +79,10 @@ class Store(Protocol):
         limit: int = 100,
         after: str | None = None,
     ) -> list[JobRow]:
-        """Unfinished jobs in order of (due_at, seq). `after` is the id of the last job of the page before."""
+        """Unfinished jobs in order of (due_at, seq). `after` is the id of the last job of the page before.
+
+        `status` may also be `WAITING`: of the scheduled ones, those that wait for a handler or for their chat's turn.
+        """
         ...
 
     def history(

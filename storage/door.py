@@ -141,7 +141,9 @@ def job_spec(
         return JobSpec(
             _text(job_id, "a job's id"),
             _text(handler, "a handler's name"),
-            due_at if type(due_at) is int and 0 <= due_at <= MAX_INSTANT else _in_range(due_at, f"its due time is {_shown(due_at)}"),
+            due_at
+            if type(due_at) is int and 0 <= due_at <= MAX_INSTANT
+            else _in_range(due_at, f"its due time is {_shown(due_at)}"),
             "null" if payload is None else payload_text(payload),
             chat_id if chat_id is None else chat_key(chat_id, "chat_id"),
             user_id if user_id is None else chat_key(user_id, "user_id"),

@@ -38,6 +38,12 @@ class StorageCorruptError(StorageError):
     fatal = True
 
 
+class StorageLostError(StorageError):
+    """The file was removed, replaced or cut short while it was open: what is written now would be lost."""
+
+    fatal = True
+
+
 class NewerSchemaError(StorageError):
     """The file was written by a later version."""
 

@@ -7,6 +7,7 @@ from .ledger import run_key, storable
 from .memory_tables import MemoryTables, State
 from .states import Event, after, after_settlement
 from .values import (
+    WAITING,
     ChatId,
     Claim,
     ClaimedRow,
@@ -90,7 +91,7 @@ class MemoryStore(MemoryTables):
         wanted = [
             row
             for row in self._rows.values()
-            if (chat_id is None or row.spec.chat_id == chat_id) and (status is None or row.status == status)
+            if (chat_id is None or row.spec.chat_id == chat_id) and (status is None or _is(row, status))
         ]
         wanted.sort(key=State.order)
         if after is not None:
@@ -369,3 +370,9 @@ def _claimed_row(row: State) -> ClaimedRow:
         lease_until=row.lease_until,
         claimed_at=row.claimed_at,
     )
+
+
+def _is(row: State, status: str) -> bool:
+    if status == WAITING:
+        return row.status == Status.SCHEDULED and row.waiting_for is not None
+    return row.status == status

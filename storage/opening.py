@@ -90,6 +90,7 @@ def _create(path: str, factory: type[sqlite3.Connection]) -> None:
         migrations.answer(database, "PRAGMA synchronous = FULL")
         migrations.create(database)
         database.close()
+        os.chmod(building, 0o600)
         with suppress(FileExistsError):
             _put_in_place(building, path)
     except DatabaseError as error:

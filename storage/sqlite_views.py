@@ -8,7 +8,7 @@ from . import models
 from .connection import Connection, Row, Value
 from .models import Job, JobState, Occurrence, Session
 from .sqlite_settlements import SqliteSettlements
-from .values import ChatId, Counts, JobRow, OccurrenceRow, Outcome, SessionRow, Status, told_from_ledger
+from .values import WAITING, ChatId, Counts, JobRow, OccurrenceRow, Outcome, SessionRow, Status, told_from_ledger
 
 Shown = TypeVar("Shown", bound=Model)
 

@@ -7,7 +7,7 @@ cost more to pickle than to store.
 """
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 ChatId = int | str
 
@@ -18,6 +18,10 @@ class Status(StrEnum):
     SCHEDULED = "scheduled"
     CLAIMED = "claimed"
     PARKED = "parked"
+
+
+WAITING: Final = "waiting"
+"""What is asked for beside a status: scheduled, and held up by a handler that no host knows, or by its chat's lane."""
 
 
 class Outcome(StrEnum):

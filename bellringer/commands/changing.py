@@ -100,7 +100,7 @@ def _when_it_runs(handle: SchedulerHandle, job_id: str, timeout: float) -> str:
     if job.waiting_for is not None and job.why is not None:
         return f"is due now; {job.why}"
     known = {name for host in handle.health(timeout=timeout).hosts for name in host.handlers}
-    if not job.is_in_memory and job.handler not in known:
+    if job.handler != "(closure)" and job.handler not in known:
         return f"is due now; waiting: no host knows the handler {job.handler!r}"
     return "runs now"
 

@@ -1,6 +1,8 @@
 """The options that every command takes, and the border at which errors become sentences and exit codes."""
 
+import errno
 import json
+import math
 import os
 import re
 import sys
@@ -22,6 +24,7 @@ from .records import Record
 
 DONE, REFUSED, USAGE, NOT_RUNNING, INTERRUPTED = 0, 1, 2, 3, 130
 DEFAULT_DATABASE = "bot.db"
+UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 TRACEBACK = "BELLRINGER_TRACEBACK"
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -46,8 +49,22 @@ class NoDatabaseError(NoSchedulerError):
     """No scheduler runs, and there is not even a database."""
 
 
+class OutputError(BellringerError):
+    """What was to be told can't be written."""
+
+
 class NotFoundError(BellringerError):
     """No job has this id."""
+
+
+class Number(click.FloatRange):
+    """A number in a range. NaN, which no comparison refuses, is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
 
 
 class CommandLine(click.Group):
@@ -70,6 +87,10 @@ class CommandLine(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
+        if sys.stdout is None:
+            _tell_error("output", "standard output is closed: send it somewhere, such as to /dev/null", as_json)
+            sys.exit(REFUSED)
+        _keep_places_of_closed_streams()
         try:
             code = super().main(given, prog_name, complete_var, standalone_mode=False, **extra)
             sys.exit(code if isinstance(code, int) else DONE)
@@ -86,27 +107,21 @@ class CommandLine(click.Group):
         except BellringerError as error:
             _tell_error(code_of(error), str(error), as_json)
             sys.exit(NOT_RUNNING if isinstance(error, (NoSchedulerError, SchedulerUnavailableError)) else REFUSED)
-        except Exception as error:  # noqa: BLE001  the border to the person, who is told no traceback unasked
-            if os.environ.get(TRACEBACK):
-                traceback.print_exc()
-            sentence = f"failed unexpectedly: {type(error).__name__}: {error} (set {TRACEBACK}=1 to see where)"
-            _tell_error("unexpected", sentence, as_json)
+        except OSError as error:
+            if error.errno in UNWRITABLE and error.filename is None:  # the help, say, which click itself writes
+                _throw_output_away()
+                _tell_error("output", str(_unwritable(error)), as_json)
+            else:
+                _tell_unexpected(error, as_json)
             sys.exit(REFUSED)
-
-    def invoke(self, ctx: click.Context) -> object:
-        try:
-            told: object = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # Whoever read has seen enough. What is left in the buffer must not fail again at the exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return DONE
-        return told
+        except Exception as error:  # noqa: BLE001  the border to the person, who is told no traceback unasked
+            _tell_unexpected(error, as_json)
+            sys.exit(REFUSED)
 
 
 def common_options(function: Function) -> Function:
     """`--database`, `--name`, `--json` and `--timeout`, kept in the context's `Common`."""
-    seconds = click.FloatRange(0.01, 3_600)
+    seconds = Number(0.01, 3_600)
     for option in (
         _kept("--timeout", "How long to wait for an answer; 10 without it.", metavar="SECONDS", kind=seconds),
         _kept("--json", "Print JSON: instants in RFC 3339 UTC, durations in seconds."),
@@ -173,12 +188,42 @@ def _tell_error(code: str, sentence: str, as_json: bool) -> None:
         click.echo(f"bellringer: {safe(sentence)}", err=True)
 
 
+def _tell_unexpected(error: Exception, as_json: bool) -> None:
+    if os.environ.get(TRACEBACK):
+        traceback.print_exc()
+    sentence = f"failed unexpectedly: {type(error).__name__}: {error} (set {TRACEBACK}=1 to see where)"
+    _tell_error("unexpected", sentence, as_json)
+
+
+def _throw_output_away() -> None:
+    """What is left in the buffer must not fail once more at the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _unwritable(error: OSError) -> OutputError:
+    return OutputError(f"standard output can't be written ({error.strerror}): give it another")
+
+
+def _keep_places_of_closed_streams() -> None:
+    """A file that took the place of standard input or error would be written to, or closed, by mistake."""
+    for descriptor in (0, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
 def tell(common: Common, lines: Sequence[str], record: Record) -> None:
     """Print the lines for a person, or with `--json` the record."""
-    if common.json:
-        click.echo(records.text(record))
-    elif lines:
-        click.echo("\n".join(lines))
+    if not common.json and not lines:
+        return
+    try:
+        click.echo(records.text(record) if common.json else "\n".join(lines))
+    except BrokenPipeError:
+        _throw_output_away()  # whoever read has seen enough
+    except OSError as error:
+        _throw_output_away()
+        raise _unwritable(error) from error
 
 
 def footer(common: Common) -> list[str]:

@@ -9,7 +9,7 @@ import click
 from ..actors.guardian import Guardian
 from ..actors.guardian import serve as run_guardian
 from ..actors.messages import Settings
-from .options import DONE, Common, common_options, tell
+from .options import DONE, Common, Number, common_options, tell
 from .phrases import safe
 from .records import Record
 
@@ -38,7 +38,7 @@ DEFAULT_NAME = "bellringer"
     "--keep-days",
     default=30.0,
     show_default=True,
-    type=click.FloatRange(0, 36_500),
+    type=Number(0, 36_500),
     help="Days for which what happened is kept.",
 )
 @click.option(
@@ -59,7 +59,7 @@ DEFAULT_NAME = "bellringer"
     "--grace",
     default=10.0,
     show_default=True,
-    type=click.FloatRange(0, 3_600),
+    type=Number(0, 3_600),
     help="Seconds that running handlers get at the end.",
 )
 @click.option(
@@ -78,6 +78,7 @@ DEFAULT_NAME = "bellringer"
 )
 @click.option("--lifeline", type=int, hidden=True)
 @click.option("--announce", type=int, hidden=True)
+@click.option("--must-exist", is_flag=True, hidden=True)
 @common_options
 @click.pass_obj
 def serve(
@@ -95,6 +96,7 @@ def serve(
     log_level: str,
     lifeline: int | None,
     announce: int | None,
+    must_exist: bool,
 ) -> int:
     """Run a scheduler in the foreground, until Ctrl-C or SIGTERM.
 
@@ -117,6 +119,7 @@ def serve(
         transport=transport,
         log_level=log_level.upper(),
         host_memory_mib=host_memory,
+        must_exist=must_exist,
     )
     if announce is not None:
         # Whoever started this reads standard error to its end, and from here on gets all reasons by the announcement.

@@ -9,8 +9,8 @@ from ..actors import views
 from ..actors.client import SchedulerHandle
 from ..actors.clock import SYSTEM_CLOCK
 from ..actors.core import Core
-from ..actors.folder import NotRunningError, PrivateFolder
 from ..actors.errors import RequestRefusedError
+from ..actors.folder import NotRunningError, PrivateFolder
 from ..storage.contract import Store
 from ..storage.errors import BellringerError, DatabaseInUseError
 from ..storage.lock import DatabaseLock
@@ -103,8 +103,8 @@ def running(common: Common) -> Iterator[SchedulerHandle]:
     try:
         folder.read_way()
     except NotRunningError:
-        _refuse_foreign(folder)
         require_database(common)
+        _refuse_foreign(folder)
         refuse_unsound_file(str(folder.database))
         raise NoSchedulerError(
             f"no scheduler runs on {common.database}: start one with `bellringer serve --database "

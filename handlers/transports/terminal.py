@@ -28,7 +28,9 @@ class Terminal(ConsoleTransport):
     def __init__(self) -> None:
         for stream, name in ((sys.stdin, "input"), (sys.stdout, "output")):
             if stream is None:
-                raise TerminalError(f"standard {name} is closed: start this without {'<&-' if name == 'input' else '>&-'}")
+                raise TerminalError(
+                    f"standard {name} is closed: start this without {'<&-' if name == 'input' else '>&-'}"
+                )
         super().__init__()
         self._failure: OSError | None = None
         if isinstance(sys.stdin, io.TextIOWrapper):

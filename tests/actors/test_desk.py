@@ -256,3 +256,22 @@ def test_a_batch_with_a_failed_request_does_nothing_twice_either() -> None:
     office.restart()
     assert list(office.ask(1, put("a"), broken)) == list(first)
     assert office.seq("a") == seq
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_a_list_goes_on_behind_a_job_that_is_there(office: Office, in_memory: bool) -> None:
+    office.ask(1, Schedule(jobs=(spec("a"),), in_memory=in_memory, keeper="h"))
+    known, unknown = office.ask(2, ListJobs(after="a"), ListJobs(after="b"))
+
+    assert known == JobsListed(jobs=())
+    assert isinstance(unknown, Refused)
+    assert (unknown.code, unknown.sentence) == ("not_found", "job 'b', to go on behind, is not there")
+
+
+def test_a_list_goes_on_behind_a_job_that_has_ended_meanwhile(office: Office) -> None:
+    office.ask(1, put("a", "b", "c"))
+    office.ask(2, Cancel(ids=("b",)))
+    (listed,) = office.ask(3, ListJobs(after="b"))
+
+    assert isinstance(listed, JobsListed)
+    assert [row.id for row in listed.jobs] == ["c"]

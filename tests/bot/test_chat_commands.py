@@ -1,8 +1,11 @@
 """The bot's answers, line by line, on a scheduler that runs for real. Nothing rings: no host is attached."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -133,6 +136,52 @@ def test_two_bots_on_one_chat_never_take_each_others_numbers(say: Talk) -> None:
     assert say.numbers() == {1, 2, 3, 4}
 
 
+class Meeting:
+    """A handle whose first `schedule` waits until as many others are about to."""
+
+    def __init__(self, scheduler: SchedulerHandle, barrier: threading.Barrier) -> None:
+        self._scheduler = scheduler
+        self._barrier: threading.Barrier | None = barrier
+
+    def schedule(self, *arguments: Any, **options: Any) -> object:
+        barrier, self._barrier = self._barrier, None
+        if barrier is not None:
+            barrier.wait(20)
+        return self._scheduler.schedule(*arguments, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._scheduler, name)
+
+
+def test_two_bots_that_take_a_number_at_the_same_instant_get_two(say: Talk) -> None:
+    say("/remind 3h juice")
+    barrier = threading.Barrier(2)
+    bots = [Chat(Meeting(say.scheduler, barrier), ZONE, chat_id=say.chat_id) for _ in range(2)]
+    with ThreadPoolExecutor() as pool:
+        asked = [
+            pool.submit(bot.answer, f"/remind 1h {text}", SYSTEM_CLOCK.wall())
+            for bot, text in zip(bots, ("tea", "coffee"), strict=True)
+        ]
+        assert {answer.result().rpartition(": ")[2] for answer in asked} == {"tea", "coffee"}
+
+    assert say.numbers() == {1, 2, 3}
+
+
+@pytest.mark.parametrize("gap", [" ", "\t", "\u00a0", "\u3000", "  \t "])
+def test_any_white_space_separates_the_command_from_the_rest(say: Talk, gap: str) -> None:
+    assert say(f"/remind{gap}1h{gap}tea").endswith("(in 1 h): tea")
+
+
+def test_b59_what_steers_a_terminal_is_shown_as_escapes_and_stored_as_it_came(say: Talk) -> None:
+    text = "a\x1b[31mb\u202ec\x07"
+
+    assert say(f"/remind 1h {text}").endswith(": a\\x1b[31mb\\u202ec\\x07")
+    assert say("/list").endswith(": a\\x1b[31mb\\u202ec\\x07")
+    job = say.scheduler.get(reminders.job_id(say.chat_id, 1))
+    assert job is not None
+    assert job.payload == {"text": text}
+
+
 def test_jobs_of_another_kind_in_the_chat_are_left_alone(say: Talk) -> None:
     say.scheduler.persisted("remind:digest", "digest", after=3_600, chat_id=say.chat_id)
 
@@ -180,6 +229,10 @@ def test_a_long_text_is_stored_whole_and_shown_short(say: Talk) -> None:
         ("/remind", "Remind you when, and of what?"),
         ("/remind 10s", "Remind you of what? Write it behind the time: /remind 10s stand up"),
         ("/remind 90 tea", "90 of what? Say 90s, 90m, 90h or 90d."),
+        ("/remind 1h30 tea", "I can't read 1h30: give each part its unit, the largest first, as in 1h30m"),
+        ("/every 30m1h tea", "I can't read 30m1h: give each part its unit"),
+        ("/remind 0.00001s tea", "That is no time at all. Give at least a second"),
+        ("/remind 13pm tea", "13pm is no time of day"),
         ("/remind 25:00 tea", "25:00 is no time of day"),
         ("/remind -5m tea", "That lies in the past"),
         ("/every", "How often, and what?"),

@@ -56,6 +56,12 @@ def test_a_delay_is_read_and_the_text_is_left(words: str, seconds: int, text: st
         ("11:59 x", "2026-07-02T11:59:00+02:00"),
         ("12:00 x", "2026-07-02T12:00:00+02:00"),
         ("today 18:30 x", "2026-07-01T18:30:00+02:00"),
+        ("9am x", "2026-07-02T09:00:00+02:00"),
+        ("9 am x", "2026-07-02T09:00:00+02:00"),
+        ("at 9 p.m. x", "2026-07-01T21:00:00+02:00"),
+        ("9:00PM x", "2026-07-01T21:00:00+02:00"),
+        ("12pm x", "2026-07-02T12:00:00+02:00"),
+        ("tomorrow 12:30 am x", "2026-07-02T00:30:00+02:00"),
         ("tomorrow 9:00 x", "2026-07-02T09:00:00+02:00"),
         ("Tomorrow at 09:00 x", "2026-07-02T09:00:00+02:00"),
         ("2026-12-25 08:00 x", "2026-12-25T08:00:00+01:00"),
@@ -178,3 +184,25 @@ def test_a_duration_is_told_in_two_parts_at_most(duration: int, told: str) -> No
 
 def test_a_duration_can_be_told_in_one_part() -> None:
     assert phrases.tell_duration(3 * MINUTE_US + 5 * SECOND_US, parts=1) == "3 min"
+
+
+@pytest.mark.parametrize("words", ["1h30 x", "30m1h tea", "10s5 biscuits", "1m1m x", "in 1h30"])
+def test_a_digit_glued_to_a_time_is_refused(words: str) -> None:
+    with pytest.raises(PhraseError, match="give each part its unit, the largest first"):
+        phrases.read_when(words, NOW, BERLIN)
+
+
+@pytest.mark.parametrize("words", ["0.00001s x", "0.5s x", "0s x"])
+def test_less_than_a_second_is_refused(words: str) -> None:
+    with pytest.raises(PhraseError, match="Give at least a second"):
+        phrases.read_when(words, NOW, BERLIN)
+
+
+@pytest.mark.parametrize("words", ["0am x", "13pm x", "18:30 pm x", "9:60am x"])
+def test_a_time_that_the_half_of_the_day_does_not_have_is_refused(words: str) -> None:
+    with pytest.raises(PhraseError, match="is no time of day"):
+        phrases.read_when(words, NOW, BERLIN)
+
+
+def test_a_word_that_begins_like_am_belongs_to_the_text() -> None:
+    assert phrases.read_when("9:30 ambulance", NOW, BERLIN).text == "ambulance"

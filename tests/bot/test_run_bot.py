@@ -1,6 +1,8 @@
 """The sample bot as a newcomer meets it: a process that is talked to through a pipe."""
 
 import signal
+import subprocess
+import sys
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 import bellringer
 from bellringer import SchedulerUnavailableError
 from bellringer.handlers import reminders
-from tests.bot.process import BotProcess
+from tests.bot.process import BOT, BotProcess
 
 
 @pytest.fixture
@@ -137,3 +139,49 @@ def _command_lines() -> list[str]:
         with suppress(OSError):
             found.append(entry.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
     return found
+
+
+@pytest.mark.parametrize(
+    ("ending", "told"),
+    [
+        (">/dev/full", "run_bot: standard output can't be written (No space left on device): give it another\n"),
+        (">&-", "run_bot: standard output is closed: start this without >&-\n"),
+        ("<&-", "run_bot: standard input is closed: start this without <&-\n"),
+    ],
+)
+def test_without_input_or_output_it_says_so_and_ends(database: Path, ending: str, told: str) -> None:
+    ended = _shell(f'"$@" {ending}', database)
+
+    assert (ended.returncode, ended.stderr) == (1, told)
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(database: Path) -> None:
+    ended = _shell('"$@" | head -1', database, asked="/help\n" * 200)
+
+    assert (ended.returncode, ended.stdout.count("\n"), ended.stderr) == (0, 1, "")
+
+
+def test_an_empty_name_of_a_database_is_told_in_one_sentence(database: Path) -> None:
+    ended = _shell('"$@" --database ""', database)
+
+    assert (ended.returncode, ended.stderr) == (
+        1, "run_bot: the database is '', but must be the path of a file\n"
+    )  # fmt: skip
+
+
+def test_an_interrupt_while_it_is_being_imported_leaves_no_traceback(tmp_path: Path) -> None:
+    slow = tmp_path / "pendulum"
+    slow.mkdir()
+    (slow / "__init__.py").write_text("print('importing', flush=True)\nimport signal\nsignal.pause()\n")
+    with BotProcess(tmp_path / "b.db", PYTHONPATH=str(tmp_path)) as bot:
+        assert bot.heard() == "importing"
+        bot.process.send_signal(signal.SIGINT)
+        assert bot.process.wait(20) == -signal.SIGINT
+        assert bot.process.stderr is not None
+        assert bot.process.stderr.read() == ""
+
+
+def _shell(line: str, database: Path, asked: str = "/help\n") -> "subprocess.CompletedProcess[str]":
+    """The bot as a shell starts it: `$@` stands for its command."""
+    command = ["sh", "-c", line, "sh", sys.executable, str(BOT), "--database", str(database)]
+    return subprocess.run(command, input=asked, capture_output=True, text=True, timeout=60, check=False)

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from bellringer.commands.phrases import cells
+from bellringer.commands.tables import Screen
 from bellringer.storage.lock import DatabaseLock
 from bellringer.storage.sqlite_store import open_store
 from tests.command_line.calling import Calling, ids
-from tests.contract.steps import T, job
+from tests.contract.steps import T, job, put
 
 
 def test_pending_lists_jobs_in_order_of_due_time(bellringer: Calling) -> None:
@@ -25,8 +27,56 @@ def test_pending_says_why_a_job_is_not_simply_scheduled(bellringer: Calling) -> 
 
     assert lines["broken"].endswith("parked     ValueError: no")
     assert lines["strange"].endswith("waiting    no host knows the handler 'unknown'")
-    assert "claimed    running for" in lines["running"]
+    assert "claimed    left by process host, which began it" in lines["running"]
     assert lines["reminder:42"].endswith("scheduled")
+
+
+def test_what_is_overdue_starts_with_a_scheduler_where_none_runs(bellringer: Calling) -> None:
+    assert bellringer("run-now", "digest", "--offline").code == 0
+    store = open_store(bellringer.database)
+    put(store, job("overdue", chat_id=6))
+    store.close()
+
+    told = bellringer("pending", "--offline").out
+    assert "starts when a scheduler runs" in told
+    assert "when a host has room" not in told
+    assert "starts when a scheduler runs" in bellringer("show", "overdue", "--offline").out
+
+
+def test_a_claim_that_an_ended_scheduler_left_is_not_told_as_running(bellringer: Calling) -> None:
+    told = bellringer("show", "running", "--offline").out
+
+    assert "left by process host, which began it" in told
+    assert "running for" not in told
+    assert "left by host" in bellringer("show", "running", "--offline", "--json").json["job"]["why"]
+
+
+@pytest.mark.parametrize("command", [["pending"], ["health"]])
+def test_jobs_are_counted_in_the_same_words_everywhere(bellringer: Calling, command: list[str]) -> None:
+    assert "2 scheduled, 1 waiting, 1 claimed, 1 parked" in bellringer(*command, "--offline").out
+
+
+def test_pending_refuses_to_go_on_behind_an_unknown_job(bellringer: Calling) -> None:
+    told = bellringer("pending", "--offline", "--after", "nobody")
+
+    assert (told.code, told.out, told.err) == (1, "", "bellringer: job 'nobody', to go on behind, is not there\n")
+
+
+def test_history_of_an_unknown_job_is_refused(bellringer: Calling) -> None:
+    assert bellringer("history", "nobody", "--offline", "--json").error["code"] == "not_found"
+    assert bellringer("history", "digest", "--offline").out.startswith("There is no such occurrence recorded.")
+
+
+@pytest.mark.parametrize("command", [["pending"], ["history"]])
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_every_line_of_a_table_fits_the_terminal(
+    bellringer: Calling, command: list[str], width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Screen, "of_output", lambda: Screen(width))
+
+    lines = bellringer(*command, "--offline").out.splitlines()
+    assert len(lines) > 4
+    assert max(map(cells, lines[: lines.index("")])) <= width
 
 
 def test_pending_says_that_it_has_read_the_file(bellringer: Calling) -> None:
@@ -155,6 +205,10 @@ def test_check_finds_a_sound_file_sound(bellringer: Calling) -> None:
     told = bellringer("check", "--json")
 
     assert (told.code, told.json) == (0, {"faults": []})
+
+
+def test_check_takes_offline_for_what_it_does_anyway(bellringer: Calling) -> None:
+    assert bellringer("check", "--offline").out == f"{bellringer.database} is sound\n"
 
 
 def test_check_names_each_fault(bellringer: Calling) -> None:

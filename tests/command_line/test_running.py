@@ -1,5 +1,6 @@
 """Every command against a running system, in processes of its own."""
 
+import pendulum
 import pytest
 
 import bellringer
@@ -33,6 +34,52 @@ def test_what_has_run_stands_in_history_and_sessions(serving: Calling, handle: S
     assert (occurrence["outcome"], occurrence["attempts"]) == ("done", 1)
     assert occurrence["duration_s"] >= 0
     assert session["data"] == {"greeted": True}
+
+
+def test_run_now_says_that_a_job_waits_for_a_handler_that_nobody_knows(
+    serving: Calling, handle: SchedulerHandle
+) -> None:
+    with handle:
+        handle.persisted("stranded", "nobody knows it", after=LATER)
+
+    told = serving("run-now", "stranded")
+    assert (told.code, told.out) == (
+        0, "stranded is due now; waiting: no host knows the handler 'nobody knows it'\n"
+    )  # fmt: skip
+
+
+def test_pending_and_history_refuse_an_unknown_job(serving: Calling) -> None:
+    for command in (["pending", "--after", "nobody"], ["history", "nobody"]):
+        told = serving(*command, "--json")
+        assert (told.code, told.out, told.error["code"]) == (1, "", "not_found")
+
+
+def test_pending_can_be_asked_in_python_for_what_waits(serving: Calling, handle: SchedulerHandle) -> None:
+    with handle:
+        handle.persisted("held up", "nobody knows it", after=0, chat_id=1005)
+        handle.persisted("later", "greet", after=LATER, chat_id=1005)
+        _until_waiting(handle, "held up")
+        assert [job.id for job in handle.pending(status="waiting", chat_id=1005)] == ["held up"]
+
+
+def test_a_scheduled_job_shows_its_due_time_as_a_datetime(handle: SchedulerHandle) -> None:
+    at = pendulum.datetime(2030, 12, 25, 8)
+    with handle:
+        told = repr(handle.schedule("greet", id="shown", at=at))
+        again = repr(handle.schedule("greet", id="shown", at=at))
+
+    assert told == "<ScheduledJob 'shown', due 2030-12-25 08:00:00+00:00>"
+    assert again == "<ScheduledJob 'shown', due 2030-12-25 08:00:00+00:00, replacing an earlier one>"
+
+
+def test_what_python_is_refused_is_told_in_its_own_words(handle: SchedulerHandle) -> None:
+    with handle:
+        with pytest.raises(bellringer.InvalidJobError, match=r"^at is 1969-.*, but must lie in the years 1970 to 9999"):
+            handle.schedule("greet", at=pendulum.datetime(1969, 1, 1))
+        with pytest.raises(bellringer.InvalidJobError, match=r"^say when it is due"):
+            handle.schedule("greet")
+        with pytest.raises(TypeError, match=r"^attach takes a list of module names: write \['x'\]"):
+            handle.attach("x")
 
 
 def test_a_parked_job_is_shown_with_its_traceback_and_redriven(serving: Calling, handle: SchedulerHandle) -> None:
@@ -129,3 +176,11 @@ def _until_ended(handle: SchedulerHandle, job_id: str, times: int = 1) -> None:
         if len(handle.history(job_id)) >= times:
             return
     raise AssertionError(f"job {job_id!r} has not ended {times} times")
+
+
+def _until_waiting(handle: SchedulerHandle, job_id: str) -> None:
+    for _ in range(10_000):
+        job = handle.get(job_id)
+        if job is not None and job.waiting_for is not None:
+            return
+    raise AssertionError(f"job {job_id!r} does not wait")

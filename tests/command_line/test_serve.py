@@ -2,10 +2,12 @@
 
 import json
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import bellringer
 from tests.command_line.calling import Calling, Served, run
 
 
@@ -50,3 +52,14 @@ def test_handlers_that_can_not_be_imported_are_named(tmp_path: Path) -> None:
 
     assert told.code == 1
     assert "'nowhere.to.be.found' can't be imported" in told.error["message"]
+
+
+def test_a_bot_is_told_why_its_scheduler_could_not_even_begin(tmp_path: Path) -> None:
+    with pytest.raises(bellringer.GuardianError, match=r"bot\.db: --transport is for the handlers of handler actors"):
+        bellringer.start(tmp_path / "bot.db", transport="nope")
+
+
+@pytest.mark.parametrize("make", [bellringer.start, bellringer.connect])
+def test_an_empty_name_of_a_database_is_refused(make: Callable[[str], object]) -> None:
+    with pytest.raises((bellringer.BellringerError, ValueError), match=r"database is .* the path of a file"):
+        make("")

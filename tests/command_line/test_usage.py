@@ -1,6 +1,8 @@
 """Options, exit codes and errors, the same for every command."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,9 @@ def test_the_environment_names_the_database(database: Path) -> None:
         ["pending", "--limit", "0"],
         ["pending", "--chat", "9" * 30],
         ["pending", "--timeout", "0"],
+        ["pending", "--timeout", "nan"],
+        ["serve", "--grace", "nan"],
+        ["serve", "--transport", "nope"],
         ["pending", "--database", ""],
         ["serve", "--places", "0"],
     ],
@@ -99,6 +104,64 @@ def test_what_nobody_expected_is_told_without_a_traceback() -> None:
     assert told.code == 1
     assert told.err.startswith("bellringer: failed unexpectedly: ValueError:")
     assert "Traceback" not in told.err
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, ["check"]])
+@pytest.mark.parametrize("offline", [False, True])
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [("", "the file is empty"), ("certainly no database", "is not an SQLite database"), (None, "is a folder")],
+)
+def test_what_is_no_database_is_refused_by_every_command_with_the_reason(
+    tmp_path: Path, command: list[str], offline: bool, content: str | None, reason: str
+) -> None:
+    path = tmp_path / "bad.db"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_text(content)
+    asked = [*command, "--all-parked"] if command == ["redrive"] else command
+    told = Calling(path)(*asked, *(["--offline"] if offline else []))
+
+    assert told.code == 1
+    assert reason in told.out + told.err
+    assert "serve" not in told.err
+
+
+@pytest.mark.parametrize("command", [["health"], ["pending", "--offline"], ["check"]])
+def test_a_pipe_as_the_database_is_refused_and_not_waited_for(tmp_path: Path, command: list[str]) -> None:
+    os.mkfifo(tmp_path / "bot.db")
+    told = Calling(tmp_path / "bot.db")(*command)
+
+    assert told.code == 1
+    assert "is a pipe, and no database: name a file" in told.out + told.err
+
+
+@pytest.mark.parametrize("command", [["health"], ["pending", "--offline"], ["check"], ["serve"]])
+def test_a_name_that_is_too_long_is_refused_in_a_sentence(tmp_path: Path, command: list[str]) -> None:
+    told = Calling(tmp_path / ("x" * 300))(*command)
+
+    assert (told.code, told.out) == (1, "")
+    assert "File name too long" in told.err
+    assert "unexpectedly" not in told.err
+
+
+@pytest.mark.parametrize("command", [["pending", "--offline"], ["--help"]])
+def test_an_output_that_can_not_be_written_is_told_in_a_sentence(database: Path, command: list[str]) -> None:
+    with open("/dev/full", "w") as output:
+        told = run(*command, folder=database.parent, output=output)
+
+    assert told.code == 1
+    assert told.err == "bellringer: standard output can't be written (No space left on device): give it another\n"
+
+
+def test_a_closed_output_is_told_in_a_sentence(database: Path) -> None:
+    command = [sys.executable, "-m", "bellringer", "pending", "--offline"]
+    closing = ["sh", "-c", '"$@" >&-', "sh", *command]
+    told = subprocess.run(closing, cwd=database.parent, stderr=subprocess.PIPE, text=True, check=False)
+
+    assert told.returncode == 1
+    assert told.stderr == "bellringer: standard output is closed: send it somewhere, such as to /dev/null\n"
 
 
 def test_a_reader_that_goes_away_is_no_error(database: Path) -> None:

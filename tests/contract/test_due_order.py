@@ -1,7 +1,7 @@
 """Every store: what is due, what is next, and what waits."""
 
 from bellringer.storage.contract import Store
-from bellringer.storage.values import Cursor, Ending, Outcome
+from bellringer.storage.values import WAITING, Cursor, Ending, Outcome
 from tests.contract.steps import EVERY_SECOND, SECOND, T, all_due, history, job, put
 
 
@@ -128,3 +128,12 @@ def test_only_what_is_scheduled_can_be_parked_so(store: Store) -> None:
     store.park(12345, "gone", T)
 
     assert history(store) == []
+
+
+def test_what_waits_can_be_listed_alone(store: Store) -> None:
+    unknown, _, busy = put(store, job("unknown"), job("free"), job("busy", chat_id=1))
+    store.wait([unknown], "handler:nobody")
+    store.wait([busy], "lane:1")
+
+    assert [row.id for row in store.jobs(status=WAITING)] == ["unknown", "busy"]
+    assert [row.id for row in store.jobs(status=WAITING, chat_id=1)] == ["busy"]

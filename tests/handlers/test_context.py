@@ -151,7 +151,9 @@ def test_a_job_without_a_chat_can_not_reply(world: World) -> None:
 
 def test_a_host_without_a_transport_says_so_at_the_first_reply(world: World) -> None:
     async def work(ctx: Context, payload: object) -> None:
-        with pytest.raises(NoTransportError, match="without a transport"):
+        with pytest.raises(
+            NoTransportError, match=r"without a transport.*attach\(transport=.*bellringer serve --transport"
+        ):
             await ctx.reply("where to?")
 
     world.add(work)

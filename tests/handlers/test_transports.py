@@ -102,3 +102,11 @@ def test_the_recorded_transport_fails_and_loses_as_often_as_it_was_told() -> Non
     assert asyncio.run(transport.send(1, "b")) is None
     assert asyncio.run(transport.send(1, "c")) == 1
     assert transport.texts == ["c"]
+
+
+def test_b59_the_console_writes_what_steers_a_terminal_as_escapes() -> None:
+    stream = io.StringIO()
+
+    asyncio.run(ConsoleTransport(stream).send(1, "a\x1b[2Jb\u202e\nsecond line\t👩\u200d🚀"))
+
+    assert stream.getvalue() == "a\\x1b[2Jb\\u202e\nsecond line\t👩\u200d🚀\n"

@@ -3,21 +3,24 @@
 import os
 import random
 import shutil
+import socket
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from peewee import SqliteDatabase
 
 from bellringer.storage import migrations, models
+from bellringer.storage.connection import damaged
 from bellringer.storage.errors import (
     NewerSchemaError,
     StorageCorruptError,
     StorageError,
     StorageReadOnlyError,
 )
+from bellringer.storage.reading import open_for_reading
 from bellringer.storage.sqlite_store import open_store
 from tests.contract.steps import T, job, put
 from tests.storage.children import KILLED, killed_child, without_root_rights
@@ -305,3 +308,49 @@ def test_a_path_that_can_be_no_file_is_refused(tmp_path: Path, name: str) -> Non
     with pytest.raises(StorageError):
         open_store(name if name == ":memory:" else tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def listening(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as unbound:
+        unbound.bind(str(path))
+
+
+def device(path: Path) -> None:
+    path.symlink_to(os.devnull)
+
+
+@pytest.mark.parametrize("kind", [pipe, listening, device, Path.mkdir])
+@pytest.mark.parametrize("opened", [open_store, open_for_reading])
+def test_what_is_no_file_is_refused_and_never_opened(
+    path: Path, kind: Callable[[Path], None], opened: Callable[[Path], object]
+) -> None:
+    kind(path)
+
+    with pytest.raises(StorageCorruptError, match=r"is a (pipe|socket|device|folder), and no database: name a file"):
+        opened(path)
+
+
+def test_a_name_that_is_too_long_is_refused_at_once_and_for_good(path: Path) -> None:
+    with pytest.raises(StorageReadOnlyError, match=r"too long for this file system.*Take a shorter one") as refused:
+        open_store(path.with_name("x" * 245))
+
+    assert refused.value.fatal
+    assert not list(path.parent.iterdir())
+
+
+def test_the_advice_for_a_damaged_file_names_only_files_that_are_there(path: Path) -> None:
+    path.touch()
+    with pytest.raises(StorageCorruptError, match=rf"move {path} away"):
+        open_store(path)
+
+    path.with_name("bot.db-wal").write_bytes(b"x")
+    with pytest.raises(StorageCorruptError, match=rf"move {path} and {path}-wal away"):
+        open_store(path)
+
+
+def test_the_sentence_about_a_damaged_file_is_one_line(path: Path) -> None:
+    assert "\n" not in str(damaged(path.name, "*** in database main ***\nPage 7: never used"))
