@@ -30,6 +30,7 @@ HEARTBEAT_S = 1.0
 PORTS_TRIED = 5
 START_WITHIN_US = 20_000_000
 CLOSE_WITHIN_US = 700_000
+DATABASE_FREE_TRIES = 30
 
 
 class GuardianError(BellringerError):
@@ -113,13 +114,17 @@ class Guardian:
             return
         self._database = os.open(self._folder.database, os.O_RDONLY | os.O_CLOEXEC)
         corrections.keep_from_actors(self._database)
-        try:
-            fcntl.flock(self._database, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise DatabaseInUseError(
-                f"{self._folder.database} is served already, under another name or from before its folder "
-                f"{self._folder.path} was removed; stop that scheduler first"
-            ) from None
+        for _ in range(DATABASE_FREE_TRIES):
+            try:
+                fcntl.flock(self._database, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                sleep(0.01)  # a guardian that has just ended gives its two locks free one after the other
+            else:
+                return
+        raise GuardianError(
+            f"{self._folder.database} is served already, under another name or from before its folder "
+            f"{self._folder.path} was removed; stop that scheduler first"
+        )
 
     def _catch_signals(self) -> None:
         self._signals = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
