@@ -34,6 +34,8 @@ class Dispatch:
         """Claims of an earlier scheduler whose host has not been heard of yet; they are in `running` too."""
         self.claiming = True
         self.more_is_due = False
+        self.settled = 0
+        """How many runs have been settled, for whoever has to clear up behind them."""
         self.hosts_complete_at = 0
         """Until then a handler that no host knows is only not known yet, and nothing is made to wait for it."""
         self._emptied: set[ChatId] = set()
@@ -317,6 +319,7 @@ class Dispatch:
     def _forget(
         self, shelf: Shelf, settlements: list[Settlement], applied: list[bool], now: int, events: list[Event]
     ) -> None:
+        self.settled += len(settlements)
         for settlement, done in zip(settlements, applied, strict=True):
             token = settlement.token
             shelf.results.pop(token, None)

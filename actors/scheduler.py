@@ -58,6 +58,7 @@ STOPPING_LOOK_US = 200_000
 HOSTS_COMPLETE_AFTER_US = 1_000_000
 TRIMMED_AT_ONCE = 1_000
 TRIM_PAUSE_US = 20_000
+TRIM_EVERY = 10_000
 DAY_US = 86_400_000_000
 
 
@@ -77,6 +78,7 @@ class Scheduler(Actor):
         self._started_at = 0
         self._swept_at = 0
         self._trimming = False
+        self._trimmed_behind = 0
         self._watch = Watch()
         self._alarm = Alarm(self, SYSTEM_CLOCK)
         self._reception: Reception
@@ -314,9 +316,11 @@ class Scheduler(Actor):
                 self._alarm.arm(now + STOPPING_LOOK_US, now)
         elif more or self._dispatch.more_is_due:
             self._alarm.arm(now + SOON_US, now)
-        elif self._trimming:
-            self._alarm.arm(now + TRIM_PAUSE_US, now)
         else:
+            if self._trimming or self._dispatch.settled - self._trimmed_behind >= TRIM_EVERY:
+                self._trimming = True
+                self._trimmed_behind = self._dispatch.settled
+                self._alarm.arm(now + TRIM_PAUSE_US, now)
             self._alarm.arm(self._dispatch.next_attempt_at(now), now)
 
     def _blocked(self, error: StorageError) -> None:
