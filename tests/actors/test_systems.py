@@ -96,6 +96,7 @@ def test_b35_of_four_that_start_at_once_one_serves_and_three_are_refused(served:
     four = [served.start(tmp_path / "bot.db") for _ in range(4)]
     eventually(lambda: sum(process.poll() is not None for process in four) == 3)
     (serving,) = [process for process in four if process.poll() is None]
+    eventually(lambda: is_served(tmp_path / "bot.db"))
     assert guardian_of(tmp_path / "bot.db") == serving.pid
     refused = [process for process in four if process is not serving]
     assert [process.returncode for process in refused] == [1, 1, 1]
