@@ -12,7 +12,6 @@ from typing import TypeVar, dataclass_transform
 
 from thespian.actors import ActorAddress
 
-from ..handlers.environment import Environment
 from ..storage.contract import Store
 from ..storage.values import (
     ChatId,
@@ -336,7 +335,6 @@ class Supervise:
     clock: Clock | None = None
     store: Store | None = None
     kernel: Kernel | None = None
-    environment: Environment | None = None
 
 
 @message
@@ -372,7 +370,6 @@ class OpeningFailed:
 class LoadHandlers:
     settings: Settings
     number: int
-    environment: Environment | None = None
 
 
 @message

@@ -53,6 +53,8 @@ log = logging.getLogger("bellringer.scheduler")
 
 SWEEP_EVERY_US = 120_000_000
 STORAGE_PAUSE_US = 200_000
+STORAGE_WAIT_MS = 50
+"""How long one attempt waits for another's lock. Nobody is answered meanwhile, and each attempt is made again."""
 SOON_US = 1_000
 STOPPING_LOOK_US = 200_000
 HOSTS_COMPLETE_AFTER_US = 1_000_000
@@ -173,7 +175,7 @@ class Scheduler(Actor):
             folder.write_scheduler(self._process)
             if settings.must_exist and not folder.database.exists():
                 raise StorageLostError(f"the database {folder.database} is gone: put it back, and start anew")
-            return open_store(folder.database)
+            return open_store(folder.database, busy_timeout_ms=STORAGE_WAIT_MS)
         except BaseException:
             self._lock.release()
             raise

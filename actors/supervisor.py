@@ -126,7 +126,7 @@ class Supervisor(Actor):
             )
         else:
             child.address = self.createActor(self._handler_actor())
-            message = LoadHandlers(settings=order.settings, number=child.number, environment=order.environment)
+            message = LoadHandlers(settings=order.settings, number=child.number)
         self.send(child.address, message)
         # The name of a scheduler that has just ended still leads to it for some milliseconds.
         self.wakeupAfter(ANSWER_WITHIN, ("answer", child.number, child.tries))

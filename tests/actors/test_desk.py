@@ -29,6 +29,7 @@ from bellringer.actors.messages import (
     Schedule,
     Scheduled,
 )
+from bellringer.actors.views import Job
 from bellringer.storage import door
 from bellringer.storage.contract import Store
 from bellringer.storage.errors import StorageBusyError, StorageCorruptError
@@ -275,3 +276,20 @@ def test_a_list_goes_on_behind_a_job_that_has_ended_meanwhile(office: Office) ->
 
     assert isinstance(listed, JobsListed)
     assert [row.id for row in listed.jobs] == ["c"]
+
+
+def test_a_list_leaves_out_a_long_payload_that_get_tells(office: Office) -> None:
+    long = door.job_spec("long", "work", due_at=NOON + HOUR, payload="x" * 5_000)
+    office.ask(1, Schedule(jobs=(long, door.job_spec("short", "work", due_at=NOON + 2 * HOUR, payload="x"))))
+    listed, got = office.ask(2, ListJobs(), GetJob(job_id="long"))
+    assert isinstance(listed, JobsListed)
+    assert isinstance(got, JobsListed)
+    assert [(Job(row).payload, Job(row).payload_is_left_out) for row in listed.jobs] == [(None, True), ("x", False)]
+    assert Job(got.jobs[0]).payload == "x" * 5_000
+
+
+def test_an_id_that_exists_or_has_existed_is_refused_where_only_new_ones_are_wanted(office: Office) -> None:
+    office.ask(1, put("waiting", "ended"), Cancel(ids=("ended",)))
+    answers = office.ask(2, *(Schedule(jobs=(spec(job_id),), only_new=True) for job_id in ("waiting", "ended", "new")))
+    assert [getattr(answer, "code", "done") for answer in answers] == ["exists", "exists", "done"]
+    assert office.ids() == ["waiting", "new"]
