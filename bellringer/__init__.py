@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
+from . import interrupts as _first  # isort: skip  # noqa: F401  it acts when it is imported
 from .actors.client import SchedulerHandle
 from .actors.clock import SYSTEM_CLOCK as clock
 from .actors.core import Core
