@@ -12,6 +12,7 @@ from pendulum.tz import get_local_timezone  # noqa: E402
 import bellringer  # noqa: E402
 from bellringer.handlers.chat_commands import Chat  # noqa: E402
 from bellringer.handlers.transports.terminal import Terminal  # noqa: E402
+from bellringer.storage.rules import is_zone  # noqa: E402
 
 
 def main() -> None:
@@ -35,12 +36,13 @@ def main() -> None:
 
 def run(database: str) -> None:
     terminal = Terminal()
-    zone = get_local_timezone()
+    here = get_local_timezone().name
+    zone = here if is_zone(here) else "UTC"
     with bellringer.start(database) as scheduler:
         scheduler.attach(["bellringer.handlers.reminders"], transport=terminal)
         chat = Chat(scheduler, zone)
         if terminal.is_terminal:
-            terminal.say(f"I keep reminders, in the time of {zone.name}. /help shows what I understand.")
+            terminal.say(f"I keep reminders, in the time of {chat.zone}. /help shows what I understand.")
         for line in terminal.lines():
             try:
                 answer = chat.answer(line, bellringer.clock.wall())

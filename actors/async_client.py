@@ -8,12 +8,13 @@ from typing import Self, Unpack
 
 from ..handlers.registry import Registry
 from ..handlers.transports import Transport
+from ..storage.planning import JobOptions
 from ..storage.values import ChatId
-from . import questions, views
+from . import adjustments, questions, views
 from .async_exchange import AsyncExchange
 from .core import TIMEOUT_S, Core
 from .events import Listener
-from .questions import CancelledJobs, JobOptions, Question, ScheduledJob, Seconds, T
+from .questions import CancelledJobs, Question, ScheduledJob, Seconds, T
 
 
 class AsyncSchedulerHandle:
@@ -113,7 +114,82 @@ class AsyncSchedulerHandle:
     async def redrive(self, id: str, *, timeout: float = TIMEOUT_S) -> None:  # the word that users have for it
         await self._ask(questions.redrive(id), timeout)
 
+    async def pause(
+        self,
+        id: str | None = None,  # the word that users have for it
+        *,
+        chat_id: ChatId | None = None,
+        handler: str | None = None,
+        everything: bool = False,
+        until: datetime | None = None,
+        reason: str | None = None,
+        run_one: bool = False,
+        timeout: float = TIMEOUT_S,
+    ) -> None:
+        question = adjustments.pause(id, chat_id, handler, everything, until=until, reason=reason, run_one=run_one)
+        await self._ask(question, timeout)
+
+    async def resume(
+        self,
+        id: str | None = None,  # the word that users have for it
+        *,
+        chat_id: ChatId | None = None,
+        handler: str | None = None,
+        everything: bool = False,
+        run_one: bool | None = None,
+        timeout: float = TIMEOUT_S,
+    ) -> None:
+        await self._ask(adjustments.resume(id, chat_id, handler, everything, run_one=run_one), timeout)
+
+    async def skip_next(
+        self,
+        id: str | None = None,  # the word that users have for it
+        *,
+        chat_id: ChatId | None = None,
+        handler: str | None = None,
+        everything: bool = False,
+        timeout: float = TIMEOUT_S,
+    ) -> int:
+        count, after = 0, 0
+        while True:
+            told = await self._ask(adjustments.skip_next(id, chat_id, handler, everything, after), timeout)
+            count += told.count
+            if told.after is None:
+                return count
+            after = told.after
+
+    async def snooze(
+        self,
+        id: str | None = None,  # the word that users have for it
+        *,
+        chat_id: ChatId | None = None,
+        handler: str | None = None,
+        everything: bool = False,
+        by: Seconds | None = None,
+        until: datetime | None = None,
+        timeout: float = TIMEOUT_S,
+    ) -> None:
+        question = adjustments.snooze(id, chat_id, handler, everything, by=by, until=until, now=self._core.clock.wall())
+        await self._ask(question, timeout)
+
+    async def set_zone(
+        self, zone: str, *, chat_id: ChatId, user_id: ChatId | None = None, timeout: float = TIMEOUT_S
+    ) -> int:
+        count, after = 0, 0
+        while True:
+            told = await self._ask(adjustments.change_zone(zone, chat_id, user_id, after), timeout)
+            count += told.count
+            if told.after is None:
+                return count
+            after = told.after
+
     # Looking
+
+    async def explain(self, id: str, *, timeout: float = TIMEOUT_S) -> views.Explanation | None:
+        return await self._ask(adjustments.explain(id), timeout)
+
+    async def pauses(self, *, timeout: float = TIMEOUT_S) -> list[views.Pause]:
+        return await self._ask(adjustments.pauses(), timeout)
 
     async def get(self, id: str, *, timeout: float = TIMEOUT_S) -> views.Job | None:  # the word that users have for it
         return await self._ask(questions.get(id), timeout)
@@ -124,7 +200,7 @@ class AsyncSchedulerHandle:
         chat_id: ChatId | None = None,
         status: str | None = None,
         limit: int = 100,
-        after: str | None = None,
+        after: str | views.Job | None = None,
         timeout: float = TIMEOUT_S,
     ) -> list[views.Job]:
         return await self._ask(questions.pending(chat_id, status, limit, after), timeout)

@@ -10,6 +10,7 @@ from .policy import is_suspect
 LAST_SEQ = 2**63 - 1
 ROWS = 20_000
 ROWS_PER_LANE = 1_000
+RECENT = 4_096
 
 
 class Backlog:
@@ -26,6 +27,8 @@ class Backlog:
         self._free: dict[str, list[tuple[int, int, DueRow]]] = {}
         self._behind: dict[ChatId, deque[DueRow]] = {}
         self._first: dict[ChatId, int] = {}
+        self._recent: deque[DueRow] = deque(maxlen=RECENT)
+        """Rows that had just become due when they were read and were free; those that have gone are found out late."""
 
     def __len__(self) -> int:
         return len(self._held)
@@ -41,20 +44,30 @@ class Backlog:
         """How many rows wait for a place only, but for lines that are full; a few may have been discarded since."""
         return sum(len(heap) for line, heap in self._free.items() if line not in full)
 
-    def add(self, rows: Iterable[DueRow]) -> list[DueRow]:
-        """Take rows that were read past the cursor. Returns those whose lane is too long to be held here."""
+    def knows_lane(self, lane: ChatId) -> bool:
+        """Whether a row of this lane is held here, or it is busy."""
+        return lane in self._busy or lane in self._first or lane in self._behind
+
+    def add(
+        self, rows: Iterable[DueRow], recent_from: int = LAST_SEQ, taken: Collection[int] = frozenset()
+    ) -> list[DueRow]:
+        """Take rows that were read past the cursor. Returns those whose lane is too long to be held here.
+
+        Those due from `recent_from` on can be had out of turn, by `take`; those in `taken` have been already.
+        """
         overflow: list[DueRow] = []
         last: DueRow | None = None
         for row in rows:
             last = row
-            if row.seq in self._held:
+            if row.seq in self._held or row.seq in taken:
                 continue
             lane = row.chat_id
-            if lane is None:
+            if lane is None or (lane not in self._busy and lane not in self._first):
+                if lane is not None:
+                    self._first[lane] = row.seq
                 self._offer(row)
-            elif lane not in self._busy and lane not in self._first:
-                self._first[lane] = row.seq
-                self._offer(row)
+                if row.due_at >= recent_from:
+                    self._recent.append(row)
             else:
                 line = self._behind.setdefault(lane, deque())
                 first = self._held.get(self._first.get(lane, -1))
@@ -111,6 +124,18 @@ class Backlog:
                 return row
         return None
 
+    def recent(self) -> list[DueRow]:
+        """Of whichever handler, the free rows that were read as recent, those first that have waited longest."""
+        self._recent = deque((row for row in self._recent if self._held.get(row.seq) is row), maxlen=RECENT)
+        return list(self._recent)
+
+    def take(self, row: DueRow) -> bool:
+        """As `pop`, of a row from `recent`. False: it has gone, or is not free any more."""
+        if self._held.get(row.seq) is not row:
+            return False
+        del self._held[row.seq]
+        return True
+
     def put_back(self, row: DueRow) -> None:
         """The row was popped and not claimed after all."""
         self._offer(row)
@@ -159,6 +184,7 @@ class Backlog:
         self._free.clear()
         self._behind.clear()
         self._first.clear()
+        self._recent.clear()
 
 
 def line_of(row: DueRow) -> str:

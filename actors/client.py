@@ -8,11 +8,12 @@ from typing import Self, Unpack
 
 from ..handlers.registry import Registry
 from ..handlers.transports import Transport
+from ..storage.planning import JobOptions
 from ..storage.values import ChatId
-from . import questions, views
+from . import adjustments, questions, views
 from .core import TIMEOUT_S, Core
 from .events import Listener
-from .questions import CancelledJobs, JobOptions, ScheduledJob, Seconds
+from .questions import CancelledJobs, ScheduledJob, Seconds
 
 
 class SchedulerHandle:
@@ -128,7 +129,100 @@ class SchedulerHandle:
         """Put a parked job back, due now, with all its attempts."""
         self._core.ask(questions.redrive(id), timeout)
 
+    def pause(
+        self,
+        id: str | None = None,  # the word that users have for it
+        *,
+        chat_id: ChatId | None = None,
+        handler: str | None = None,
+        everything: bool = False,
+        until: datetime | None = None,
+        reason: str | None = None,
+        run_one: bool = False,
+        timeout: float = TIMEOUT_S,
+    ) -> None:
+        """Let nothing of a job, a chat, a handler or of everything run, until `resume`, or `until` an instant.
+
+        What is running may finish. A pause outlasts restarts, and stays when the job's id is scheduled anew. Due times
+        of repeating jobs that pass meanwhile are recorded as skipped, or, with `run_one`, the latest runs when it ends;
+        jobs that run once run late.
+        """
+        question = adjustments.pause(id, chat_id, handler, everything, until=until, reason=reason, run_one=run_one)
+        self._core.ask(question, timeout)
+
+    def resume(
+        self,
+        id: str | None = None,  # the word that users have for it
+        *,
+        chat_id: ChatId | None = None,
+        handler: str | None = None,
+        everything: bool = False,
+        run_one: bool | None = None,
+        timeout: float = TIMEOUT_S,
+    ) -> None:
+        """End a pause of the same scope. `run_one` decides anew about what came due meanwhile. See `pause`."""
+        self._core.ask(adjustments.resume(id, chat_id, handler, everything, run_one=run_one), timeout)
+
+    def skip_next(
+        self,
+        id: str | None = None,  # the word that users have for it
+        *,
+        chat_id: ChatId | None = None,
+        handler: str | None = None,
+        everything: bool = False,
+        timeout: float = TIMEOUT_S,
+    ) -> int:
+        """Leave out the next due time of a repeating job, or of all in a scope. It is recorded. Tells how many."""
+        count, after = 0, 0
+        while True:
+            told = self._core.ask(adjustments.skip_next(id, chat_id, handler, everything, after), timeout)
+            count += told.count
+            if told.after is None:
+                return count
+            after = told.after
+
+    def snooze(
+        self,
+        id: str | None = None,  # the word that users have for it
+        *,
+        chat_id: ChatId | None = None,
+        handler: str | None = None,
+        everything: bool = False,
+        by: Seconds | None = None,
+        until: datetime | None = None,
+        timeout: float = TIMEOUT_S,
+    ) -> None:
+        """Put off what is due next; the series stays as it is.
+
+        A job's next run comes `by` so much later than its due time, or than now if that is past, or at `until`. In a
+        wider scope nothing runs until then, counted from now; what has come due meanwhile runs once.
+        """
+        question = adjustments.snooze(id, chat_id, handler, everything, by=by, until=until, now=self._core.clock.wall())
+        self._core.ask(question, timeout)
+
+    def set_zone(self, zone: str, *, chat_id: ChatId, user_id: ChatId | None = None, timeout: float = TIMEOUT_S) -> int:
+        """Make this the zone of a chat, or of a user in it, as `Europe/Berlin`. How many jobs have moved.
+
+        All their jobs that have local times keep them, in the new zone, and so do those that are scheduled from now on
+        without a zone. It is kept in the session, under the key `zone`.
+        """
+        count, after = 0, 0
+        while True:
+            told = self._core.ask(adjustments.change_zone(zone, chat_id, user_id, after), timeout)
+            count += told.count
+            if told.after is None:
+                return count
+            after = told.after
+
     # Looking
+
+    def explain(self, id: str, *, timeout: float = TIMEOUT_S) -> views.Explanation | None:
+        """What became of each recent occurrence of a job and why, and what comes next. None: there is no such job."""
+        return self._core.ask(adjustments.explain(id), timeout)
+
+    def pauses(self, *, timeout: float = TIMEOUT_S) -> list[views.Pause]:
+        """What is paused now."""
+        return self._core.ask(adjustments.pauses(), timeout)
 
     def get(self, id: str, *, timeout: float = TIMEOUT_S) -> views.Job | None:  # the word that users have for it
         """The job; one that has ended is told from its ledger. None: there was never one, or it is long ago."""
@@ -140,10 +234,10 @@ class SchedulerHandle:
         chat_id: ChatId | None = None,
         status: str | None = None,
         limit: int = 100,
-        after: str | None = None,
+        after: str | views.Job | None = None,
         timeout: float = TIMEOUT_S,
     ) -> list[views.Job]:
-        """Jobs that have not ended, in order of due time. `after` is the id that the page before ended with."""
+        """Jobs that have not ended, in order of due time. `after` is the job that the page before ended with."""
         return self._core.ask(questions.pending(chat_id, status, limit, after), timeout)
 
     def history(

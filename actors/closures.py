@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..handlers.context import Context
 from ..handlers.registry import Registry
-from ..storage import door
+from ..storage import door, rules
 from ..storage.values import JobSpec
 from .clock import Clock
 
@@ -95,7 +95,7 @@ def spec(job_id: str, kept: Kept, host: str) -> JobSpec:
         job_id,
         PREFIX + host,
         due_at=kept.due_at,
-        rest_us=kept.interval_us,
+        rule=None if kept.interval_us is None else rules.rest(kept.interval_us),
         time_limit=kept.time_limit_us / 1e6,
     )
 

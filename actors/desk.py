@@ -5,14 +5,17 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from ..storage.errors import BellringerError, StorageError
+from ..storage.errors import BellringerError, InvalidJobError, StorageError
 from ..storage.values import JobRow, JobSpec, Status
 from . import replies
+from .adjusting import Adjusting
 from .dispatch import Dispatch
 from .messages import (
     Accepted,
     Cancel,
     Cancelled,
+    ChangeZone,
+    ExplainJob,
     GetHealth,
     GetJob,
     HealthTold,
@@ -20,24 +23,30 @@ from .messages import (
     JobsListed,
     ListHistory,
     ListJobs,
+    ListPauses,
     ListSessions,
+    PauseJobs,
     Redrive,
     Refused,
     Reply,
     ReplyBatch,
     Request,
     RequestBatch,
+    ResumeJobs,
     RunNow,
     Schedule,
     Scheduled,
     SessionsListed,
+    SkipNext,
+    SnoozeJob,
 )
 from .shelf import Shelf
+from .zone_data import ZoneData
 
 CLIENTS_REMEMBERED = 1_000
 ROWS_AT_ONCE = 10_000
 LISTED_PAYLOAD = 4_096
-CHANGES = (Schedule, Cancel, RunNow, Redrive)
+CHANGES = (Schedule, Cancel, RunNow, Redrive, PauseJobs, ResumeJobs, SkipNext, SnoozeJob, ChangeZone)
 
 log = logging.getLogger("bellringer.scheduler")
 
@@ -45,9 +54,11 @@ log = logging.getLogger("bellringer.scheduler")
 class Desk:
     """Answers each batch once. `health` is asked of the scheduler, which knows the rest of it."""
 
-    def __init__(self, dispatch: Dispatch, health: Callable[[int], HealthTold]) -> None:
+    def __init__(self, dispatch: Dispatch, zone_data: ZoneData, health: Callable[[int], HealthTold]) -> None:
         self._dispatch = dispatch
+        self._zone_data = zone_data
         self._health = health
+        self._adjusting = Adjusting(dispatch, zone_data)
         self._answered: OrderedDict[str, ReplyBatch] = OrderedDict()
         self.earliest: int | None = None
         """The earliest attempt that the last batch made, for the timer."""
@@ -113,10 +124,14 @@ class Desk:
             with self._dispatch.durable.store.transaction() if isinstance(request, CHANGES) else nullcontext():
                 return self._answer(request, now)
         except StorageError as error:
-            return _refusal(error)
+            refused = _refusal(error)
         except Exception as error:  # the border of one request
             log.exception("a request failed: %s", type(request).__name__)
-            return Refused(code="failed", sentence=f"{type(request).__name__} failed inside the scheduler: {error!r}")
+            sentence = f"{type(request).__name__} failed inside the scheduler: {error!r}"
+            refused = Refused(code="failed", sentence=sentence)
+        if isinstance(request, CHANGES):
+            self._dispatch.start_over()
+        return refused
 
     def _answer(self, request: Request, now: int) -> Reply:
         durable = self._dispatch.durable.store
@@ -133,7 +148,7 @@ class Desk:
                 row = self._job(request.job_id)
                 return JobsListed(jobs=() if row is None else (row,))
             case ListJobs():
-                if request.after is not None and self._job(request.after) is None:
+                if isinstance(request.after, str) and self._job(request.after) is None:
                     return Refused(code="not_found", sentence=f"job {request.after!r}, to go on behind, is not there")
                 return JobsListed(jobs=tuple(self._jobs(request)))
             case ListHistory():
@@ -158,6 +173,11 @@ class Desk:
                 )
             case GetHealth():
                 return self._health(now)
+            case PauseJobs() | ResumeJobs() | SkipNext() | SnoozeJob() | ChangeZone() | ListPauses() | ExplainJob():
+                reply = self._adjusting.answer(request, now)
+                if self._adjusting.earliest is not None:
+                    self._earlier(self._adjusting.earliest)
+                return reply
 
     def _job(self, job_id: str) -> JobRow | None:
         row = self._dispatch.durable.store.get(job_id)
@@ -185,16 +205,25 @@ class Desk:
                 if shelf.store.get(spec.id) is not None:
                     return Refused(code="exists", sentence=f"job {spec.id!r} exists already, or has: take another id")
         jobs = [spec if spec.due_until is None else _put_off(spec, shelf.store.get(spec.id)) for spec in request.jobs]
+        known: list[tuple[int, int]] = []
+        try:
+            for place, spec in enumerate(jobs):
+                jobs[place] = self._zone_data.settled(spec, now)
+                if jobs[place].due_at != spec.due_at:
+                    known.append((place, jobs[place].due_at))
+        except InvalidJobError as error:
+            return Refused(code="invalid_job", sentence=str(error))
         placed = shelf.store.put(jobs, now)
         replaced = []
         for place, (spec, at) in enumerate(zip(jobs, placed, strict=True)):
             self._appeared(shelf, spec.due_at)
             if at.replaced_seq is not None:
                 replaced.append(place)
-                self._dispatch.vanished(shelf, at.replaced_seq)
+            for seq in (*at.parts, *(() if at.replaced_seq is None else (at.replaced_seq,))):
+                self._dispatch.vanished(shelf, seq)
         if request.keeper is not None:
             self.kept_in_memory.setdefault(request.keeper, set()).update(spec.id for spec in request.jobs)
-        return Scheduled(replaced=tuple(replaced))
+        return Scheduled(replaced=tuple(replaced), due_at=tuple(known))
 
     def _cancel(self, request: Cancel, now: int) -> Reply:
         unknown = set(range(len(request.ids)))
@@ -202,7 +231,8 @@ class Desk:
             for place, removed in enumerate(shelf.store.cancel(request.ids, now)):
                 if removed is not None:
                     unknown.discard(place)
-                    self._dispatch.vanished(shelf, removed.seq)
+                    for seq in (removed.seq, *removed.parts):
+                        self._dispatch.vanished(shelf, seq)
         return Cancelled(unknown=tuple(sorted(unknown)))
 
     def _run_now(self, request: RunNow, now: int) -> Reply:
@@ -229,6 +259,9 @@ class Desk:
 
     def _appeared(self, shelf: Shelf, at: int) -> None:
         shelf.backlog.rewind(at)
+        self._earlier(at)
+
+    def _earlier(self, at: int) -> None:
         if self.earliest is None or at < self.earliest:
             self.earliest = at
 

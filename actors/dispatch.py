@@ -4,27 +4,31 @@ Each pass is one transaction: results that have come are settled, and what they 
 after its commit is anything sent or forgotten. A pass that fails changes nothing; the results wait for the next.
 """
 
+from contextlib import suppress
 from random import Random
 
 from ..storage.contract import Store
+from ..storage.errors import InvalidJobError
 from ..storage.values import ChatId, Claim, ClaimedRow, Cursor, DueRow, RunOrder, RunResult, Settlement
 from . import policy
-from .backlog import LAST_SEQ, ROWS_PER_LANE, Backlog, line_of
+from .backlog import LAST_SEQ, Backlog
+from .claiming import Claiming
 from .events import after_settling
 from .hosts import Host, Hosts
 from .messages import Event
-from .shelf import HANDLER, RowsInOrder, Run, Shelf, lane_reason
+from .pauses import Pauses, held_by, pause_reason
+from .shelf import HANDLER, Run, Shelf
+from .zone_data import ZoneData
 
-LEASE_US = 15_000_000
-PAGE = 256
-PAGES_AT_ONCE = 20
 RELEASED_AT_ONCE = 1_000
 
 
 class Dispatch:
     """Owns the claims that are out. Called by the scheduler alone, one call at a time."""
 
-    def __init__(self, durable: Store, in_memory: Store, *, first_token: int, chance: Random) -> None:
+    def __init__(
+        self, durable: Store, in_memory: Store, zone_data: ZoneData, *, first_token: int, chance: Random
+    ) -> None:
         self.busy_lanes: set[ChatId] = set()
         self.durable = Shelf(durable, Backlog(self.busy_lanes))
         self.in_memory = Shelf(in_memory, Backlog(self.busy_lanes))
@@ -33,21 +37,27 @@ class Dispatch:
         self.orphans: dict[int, ClaimedRow] = {}
         """Claims of an earlier scheduler whose host has not been heard of yet; they are in `running` too."""
         self.claiming = True
-        self.more_is_due = False
         self.settled = 0
         """How many runs have been settled, for whoever has to clear up behind them."""
-        self.hosts_complete_at = 0
-        """Until then a handler that no host knows is only not known yet, and nothing is made to wait for it."""
-        self._emptied: set[ChatId] = set()
-        """Long lanes of which the rows held here have gone without a run."""
-        self._token = first_token
+        self.pauses = Pauses(durable)
+        self._claiming = Claiming(self.shelves, self.hosts, self.busy_lanes, self.pauses, first_token)
+        self._zone_data = zone_data
         self._chance = chance
+
+    @property
+    def more_is_due(self) -> bool:
+        """Whether the last pass has left due rows behind that it had no time to look at."""
+        return self._claiming.more_is_due
+
+    def wait_for_hosts(self, until: int) -> None:
+        """Up to then a handler that no host knows is only not known yet, and nothing is made to wait for it."""
+        self._claiming.hosts_complete_at = until
 
     @property
     def has_work(self) -> bool:
         """Whether a pass has something to settle, or rows that are due and could find room now."""
         waiting = any(shelf.results or shelf.settlements or len(shelf.backlog) for shelf in self.shelves)
-        return waiting or bool(self._emptied)
+        return waiting or bool(self._claiming.emptied)
 
     @property
     def shelves(self) -> tuple[Shelf, Shelf]:
@@ -70,7 +80,7 @@ class Dispatch:
         self.orphans[row.token] = row
         self.running[row.token] = Run(
             self.durable, row.host, row.seq, row.chat_id, row.due_at, row.next_due_at, row.rule,
-            row.handler, row.id, row.attempts, policy.is_suspect(row.crashes),
+            row.handler, row.id, row.attempts, policy.is_suspect(row.crashes), row.held_by,
         )  # fmt: skip
         if row.chat_id is not None:
             self.busy_lanes.add(row.chat_id)
@@ -127,18 +137,36 @@ class Dispatch:
 
     def vanished(self, shelf: Shelf, seq: int) -> None:
         """The row is gone or changed. A run of it that is out settles nothing, and keeps its lane until it ends."""
-        self._note_emptied(shelf, shelf.backlog.discard(seq))
+        self._claiming.note_emptied(shelf, shelf.backlog.discard(seq))
 
-    def release_waiting(self, handlers: frozenset[str]) -> bool:
+    def release_waiting(self, handlers: frozenset[str], now: int) -> bool:
         """Put back some of what waited for these handlers. True: there is more of it."""
+        released = [self._release(HANDLER + handler, now, None) for handler in handlers]
+        return RELEASED_AT_ONCE in released
+
+    def release_paused(self, now: int) -> bool:
+        """Put back some of what pauses have held that have ended. True: there is more of it."""
         more = False
-        for handler in handlers:
-            for shelf in self.shelves:
-                released = shelf.store.release(HANDLER + handler, RELEASED_AT_ONCE)
-                if released:
-                    shelf.backlog.cursor = None
-                more = more or released == RELEASED_AT_ONCE
+        for pause in self.pauses.to_release(now):
+            if self._release(pause_reason(pause), pause.until or now, held_by(pause)) == RELEASED_AT_ONCE:
+                more = True
+            else:
+                self.pauses.note_released(pause)
         return more
+
+    def go_on_with_long_lanes(self) -> None:
+        """An earlier scheduler has left rows that did not fit into their lines: the next pass lets go of some."""
+        self._claiming.emptied |= self.durable.long_lanes - self.busy_lanes
+
+    def _release(self, reason: str, now: int, by: str | None) -> int:
+        """The most that was put back on a shelf."""
+        most = 0
+        for shelf in self.shelves:
+            released = shelf.store.release(reason, RELEASED_AT_ONCE, now, held_by=by)
+            if released:
+                shelf.backlog.cursor = None
+            most = max(most, released)
+        return most
 
     # The pass
 
@@ -146,7 +174,7 @@ class Dispatch:
         """Settle, claim, commit. What is to be sent to each host, and what there is to tell."""
         orders: dict[str, list[RunOrder]] = {}
         events: list[Event] = []
-        self.more_is_due = False
+        self._claiming.more_is_due = False
         try:
             for shelf in self.shelves:
                 self._pass(shelf, now, orders, events)
@@ -161,17 +189,19 @@ class Dispatch:
             return
         claims: list[tuple[Claim, DueRow]] = []
         with shelf.store.transaction():
+            settlements = [self._at_home(settlement, now) for settlement in settlements]
             applied = shelf.store.settle(settlements, now) if settlements else []
             for settlement in settlements:
-                self._make_room(settlement.token)
+                self._make_room(settlement.token, now)
                 for spec in settlement.scheduled:
                     shelf.backlog.rewind(spec.due_at)
                 if settlement.next_attempt_at is not None:
                     shelf.backlog.rewind(settlement.next_attempt_at)
             if self.claiming:
-                claims = self._claim(shelf, now, events)
+                claims = self._claiming.choose(shelf, now, events)
             given = shelf.store.claim([claim for claim, _ in claims], now) if claims else []
-        self._emptied.clear()
+        if self.claiming:
+            self._claiming.emptied.clear()
         self._forget(shelf, settlements, applied, now, events)
         self._remember(shelf, claims, given, now, orders, events)
 
@@ -180,9 +210,16 @@ class Dispatch:
         hard: list[RunResult] = []
         for token, result in shelf.results.items():
             run = self.running[token]
-            if result.verdict == "done":
+            if result.verdict == "done" and not _may_have_moved(run.rule):
                 settlements.append(
-                    policy.settle_done(result, due_at=run.due_at, next_due_at=run.next_due_at, rule=run.rule, now=now)
+                    policy.settle_done(
+                        result,
+                        due_at=run.due_at,
+                        next_due_at=run.next_due_at,
+                        rule=run.rule,
+                        now=now,
+                        held_by=run.held_by,
+                    )
                 )
             else:
                 hard.append(result)
@@ -196,100 +233,21 @@ class Dispatch:
                     settlements.append(policy.settle(row, result, now, self._chance))
         return settlements
 
+    def _at_home(self, settlement: Settlement, now: int) -> Settlement:
+        """What a run has scheduled, in the zone of its chat where it names none."""
+        if not settlement.scheduled:
+            return settlement
+        jobs = list(settlement.scheduled)
+        for place, spec in enumerate(jobs):
+            # Nobody can be told of a refusal any more: such a job is parked when it is due.
+            with suppress(InvalidJobError):
+                jobs[place] = self._zone_data.settled(spec, now)
+        return settlement._replace(scheduled=tuple(jobs))
+
     def _anything_due(self, shelf: Shelf, now: int) -> bool:
-        return bool(len(shelf.backlog) or self._emptied) or bool(shelf.store.due(now, 1, shelf.backlog.cursor))
+        return bool(len(shelf.backlog) or self._claiming.emptied) or bool(shelf.store.due(now, 1, shelf.backlog.cursor))
 
-    def _claim(self, shelf: Shelf, now: int, events: list[Event]) -> list[tuple[Claim, DueRow]]:
-        claims: list[tuple[Claim, DueRow]] = []
-        full: set[str] = set()
-        later: list[DueRow] = []
-        for page in range(PAGES_AT_ONCE):
-            exhausted = self._read(shelf, now, full)
-            freed = False
-            for row in RowsInOrder(shelf.backlog, full):
-                freed = self._choose(shelf, row, now, claims, full, later, events) or freed
-            if (exhausted and not freed) or not shelf.backlog.room or not self.hosts.free_places():
-                break
-            if page == PAGES_AT_ONCE - 1:
-                self.more_is_due = True
-        for row in later:
-            shelf.backlog.put_back(row)
-        for lane in self._emptied:
-            self.release_lane(lane)
-            self.more_is_due = True
-        return claims
-
-    def _read(self, shelf: Shelf, now: int, full: set[str]) -> bool:
-        """Read on in the due order, as much as could be started. True: there is no more of it."""
-        places = self.hosts.free_places()
-        if shelf.backlog.free_rows(full) >= max(1, places):
-            return False
-        wanted = min(max(PAGE, places * 2), shelf.backlog.room)
-        if wanted <= 0:
-            return True
-        rows = shelf.store.due(now, wanted, shelf.backlog.cursor)
-        overflow = shelf.backlog.add(rows)
-        by_lane: dict[ChatId, list[int]] = {}
-        for row in overflow:
-            if row.chat_id is not None:
-                by_lane.setdefault(row.chat_id, []).append(row.seq)
-        for lane, seqs in by_lane.items():
-            shelf.store.wait(seqs, lane_reason(lane))
-            shelf.long_lanes.add(lane)
-        return len(rows) < wanted
-
-    def _choose(
-        self,
-        shelf: Shelf,
-        row: DueRow,
-        now: int,
-        claims: list[tuple[Claim, DueRow]],
-        full: set[str],
-        later: list[DueRow],
-        events: list[Event],
-    ) -> bool:
-        """Claim a row, or what else it gets. True: it does not run, and has left its lane to the next."""
-        if row.chat_id in self.busy_lanes:
-            shelf.backlog.step_back(row)
-            return False
-        suspect = policy.is_suspect(row.crashes)
-        host = self.hosts.empty_one(row.handler) if suspect else self.hosts.roomiest(row.handler)
-        if host is None:
-            if now >= self.hosts_complete_at and not self.hosts.knows(row.handler):
-                shelf.store.wait([row.seq], HANDLER + row.handler)
-                return self._leave_lane(shelf, row)
-            later.append(row)
-            full.add(line_of(row))
-            return False
-        self._token += 1
-        decision = policy.decide(row, now, token=self._token, host=host.host, lease_us=LEASE_US + row.time_limit_us)
-        if decision.unreadable is not None:
-            shelf.store.park(row.seq, decision.unreadable, now)
-            events.append(
-                Event(kind="job.parked", at=now, job_id=row.id, handler=row.handler, reason=decision.unreadable)
-            )
-            return self._leave_lane(shelf, row)
-        if decision.skipped is not None:
-            going_on = decision.claim.due_at if decision.claim else decision.next_due_at
-            shelf.store.skip(row.seq, decision.skipped, going_on)
-        if decision.claim is None:
-            return self._leave_lane(shelf, row)
-        shelf.backlog.start(row)
-        host.running.add(self._token)
-        host.alone = host.alone or suspect
-        claims.append((decision.claim, row))
-        return False
-
-    def _leave_lane(self, shelf: Shelf, row: DueRow) -> bool:
-        if shelf.backlog.leave_lane(row.chat_id):
-            self._note_emptied(shelf, row.chat_id)
-        return row.chat_id is not None
-
-    def _note_emptied(self, shelf: Shelf, lane: ChatId | None) -> None:
-        if lane is not None and lane in shelf.long_lanes:
-            self._emptied.add(lane)
-
-    def _make_room(self, token: int) -> None:
+    def _make_room(self, token: int, now: int) -> None:
         run = self.running.get(token)
         if run is None:
             return
@@ -303,16 +261,7 @@ class Dispatch:
         self.busy_lanes.discard(run.lane)
         for other in self.shelves:
             if other.backlog.leave_lane(run.lane) and run.lane in other.long_lanes:
-                self.release_lane(run.lane)
-
-    def release_lane(self, lane: ChatId) -> None:
-        """Put back some of the rows that did not fit into the line of this chat."""
-        for shelf in self.shelves:
-            if lane in shelf.long_lanes:
-                # The transaction may fail yet: a lane is forgotten only when nothing of it waits any more.
-                if not shelf.store.release(lane_reason(lane), ROWS_PER_LANE):
-                    shelf.long_lanes.discard(lane)
-                shelf.backlog.cursor = None
+                self._claiming.release_lane(run.lane, now)
 
     # After the commit
 
@@ -352,7 +301,7 @@ class Dispatch:
                 continue
             self.running[claim.token] = Run(
                 shelf, claim.host, row.seq, row.chat_id, claim.due_at, claim.next_due_at, row.rule,
-                row.handler, row.id, order.attempt, policy.is_suspect(row.crashes),
+                row.handler, row.id, order.attempt, policy.is_suspect(row.crashes), row.held_by,
             )  # fmt: skip
             orders.setdefault(claim.host, []).append(order)
             if now - claim.due_at > policy.LATE_AFTER_US:
@@ -377,10 +326,12 @@ class Dispatch:
                 host.alone = False
         if row.chat_id is not None:
             self.busy_lanes.discard(row.chat_id)
-        self._leave_lane(shelf, row)
+        self._claiming.leave_lane(shelf, row)
 
     def start_over(self) -> None:
         """What was read and chosen is void, and is in the store as it was."""
+        self.pauses.reload()
+        self._zone_data.forget()
         for shelf in self.shelves:
             shelf.backlog.clear()
         self.busy_lanes.clear()
@@ -400,4 +351,10 @@ class Dispatch:
     def next_attempt_at(self, now: int) -> int | None:
         """The earliest attempt that is still to come. What is due already waits for room, not for time."""
         coming = [shelf.store.next_attempt_at(Cursor(now, LAST_SEQ)) for shelf in self.shelves]
+        coming.append(self.pauses.next_end(now))
         return min((at for at in coming if at is not None), default=None)
+
+
+def _may_have_moved(rule: str | None) -> bool:
+    """Whether the next due time may have moved since the run began: with the zone, or with the data of the zone."""
+    return rule is not None and '"zone"' in rule

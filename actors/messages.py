@@ -19,6 +19,10 @@ from ..storage.values import (
     JobRow,
     JobSpec,
     OccurrenceRow,
+    OnResume,
+    Outage,
+    Pause,
+    Place,
     RunOrder,
     RunResult,
     SessionRow,
@@ -90,7 +94,7 @@ class ListJobs:
     chat_id: ChatId | None = None
     status: str | None = None
     limit: int = 100
-    after: str | None = None
+    after: str | Place | None = None
 
 
 @message
@@ -114,7 +118,69 @@ class GetHealth:
     pass
 
 
-Request = Schedule | Cancel | RunNow | Redrive | GetJob | ListJobs | ListHistory | ListSessions | GetHealth
+@message
+class PauseJobs:
+    """Nothing in this scope runs until it is resumed, or until an instant. `key` is None for the scope `all`."""
+
+    scope: str
+    key: ChatId | None = None
+    until: int | None = None
+    on_resume: str = OnResume.NEXT
+    reason: str | None = None
+
+
+@message
+class ResumeJobs:
+    """`on_resume`: whether what came due meanwhile is left out, or runs once. The pause's own choice if None."""
+
+    scope: str
+    key: ChatId | None = None
+    on_resume: str | None = None
+
+
+@message
+class SkipNext:
+    """Leave out the next due time of each repeating job in this scope, a page at a time, from behind `after` on."""
+
+    scope: str
+    key: ChatId | None = None
+    after: int = 0
+
+
+@message
+class SnoozeJob:
+    """Run what is due next of a job later: so long after its due time, or after now if that is past; or at `until`."""
+
+    job_id: str
+    by_us: int | None = None
+    until: int | None = None
+
+
+@message
+class ListPauses:
+    pass
+
+
+@message
+class ExplainJob:
+    job_id: str
+
+
+@message
+class ChangeZone:
+    """Make this the zone of a chat, or of a user in it, and move their jobs that have local times; a page at a time."""
+
+    zone: str
+    chat_id: ChatId | None
+    user_id: ChatId | None = None
+    after: int = 0
+
+
+Adjustment = PauseJobs | ResumeJobs | SkipNext | SnoozeJob | ChangeZone
+Request = (
+    Schedule | Cancel | RunNow | Redrive | GetJob | ListJobs | ListHistory | ListSessions | GetHealth
+    | Adjustment | ListPauses | ExplainJob
+)  # fmt: skip
 
 
 @message
@@ -129,9 +195,13 @@ class RequestBatch:
 
 @message
 class Scheduled:
-    """`replaced` holds the positions, in the request, of the jobs whose id existed."""
+    """`replaced` holds the positions, in the request, of the jobs whose id existed.
+
+    `due_at` holds positions with due times that were not known before: those of jobs in the zone of their chat.
+    """
 
     replaced: tuple[int, ...] = ()
+    due_at: tuple[tuple[int, int], ...] = ()
 
 
 @message
@@ -194,6 +264,32 @@ class HealthTold:
 
 
 @message
+class Adjusted:
+    """What was changed: how many jobs, and the first of their ids. `after`: there is more, from behind this row on."""
+
+    count: int
+    ids: tuple[str, ...] = ()
+    after: int | None = None
+
+
+@message
+class PausesListed:
+    pauses: tuple[Pause, ...]
+
+
+@message
+class JobExplained:
+    """What is known about a job: itself, its latest occurrences, and what kept jobs from running. No job: unknown."""
+
+    job: JobRow | None
+    occurrences: tuple[OccurrenceRow, ...] = ()
+    outages: tuple[Outage, ...] = ()
+    pauses: tuple[Pause, ...] = ()
+    handler_known: bool = True
+    now: int = 0
+
+
+@message
 class Refused:
     """Nothing was done. `code` is for programs, `sentence` says what to do. `again`: trying once more can help."""
 
@@ -202,7 +298,10 @@ class Refused:
     again: bool = False
 
 
-Reply = Scheduled | Cancelled | Accepted | JobsListed | HistoryListed | SessionsListed | HealthTold | Refused
+Reply = (
+    Scheduled | Cancelled | Accepted | Adjusted | JobsListed | HistoryListed | SessionsListed | HealthTold
+    | PausesListed | JobExplained | Refused
+)  # fmt: skip
 
 
 @message

@@ -1,20 +1,10 @@
-"""What is due, what comes next, and what a late or failed job gets. Functions of values; `now` is an argument."""
+"""What the end of a run means for its job, and when a failed one is tried again. Functions of values."""
 
 from random import Random
-from typing import NamedTuple
 
 from ..storage import rules
-from ..storage.values import (
-    Claim,
-    ClaimedRow,
-    Delivery,
-    DueRow,
-    Ending,
-    Misfire,
-    Outcome,
-    RunResult,
-    Settlement,
-)
+from ..storage.values import ClaimedRow, Delivery, Ending, Outcome, RunResult, Settlement
+from .lateness import BY_RUN, LAST_INSTANT
 
 max_job_attempts = 5
 """How often a job is tried whose context can't be built, and how often a handler may ask for a retry."""
@@ -33,83 +23,51 @@ BACKOFF_CAP_US = 3_600_000_000
 LATE_AFTER_US = 1_000_000
 """A run that starts later than this after its due time is told as late."""
 
-DEFAULT_GRACE_US = 60_000_000
-"""How late a run may be that is to be skipped when late, where its job does not say."""
 
-LAST_INSTANT = 253_402_300_799_999_999
-
-
-class Decision(NamedTuple):
-    """What a due row gets: occurrences to record as skipped, and a claim, or the next due time, or neither.
-
-    `unreadable`: the row can't be decided about, and is to be parked with this reason.
-    """
-
-    claim: Claim | None
-    skipped: Ending | None
-    next_due_at: int | None
-    unreadable: str | None = None
-
-
-def decide(row: DueRow, now: int, *, token: int, host: str, lease_us: int) -> Decision:
-    """What becomes of a row that is due at `now`, were it handed to `host` under `token`."""
-    due_at, next_due_at = row.due_at, row.next_due_at
-    skipped: Ending | None = None
-    if row.rule is not None and next_due_at is None:
-        try:
-            if rules.rests(row.rule):
-                next_due_at = now + rules.interval_us(row.rule)
-            else:
-                missed = rules.up_to(row.rule, due_at, now)
-                due_at, next_due_at = missed.latest, missed.following
-                if missed.count > 1:
-                    skipped = _missed(row.due_at, due_at, missed.count - 1, row.rule, now)
-        except ValueError as error:
-            return Decision(None, None, None, unreadable=str(error))
-        if next_due_at > LAST_INSTANT:
-            next_due_at = None
-    late_by = now - due_at
-    if (
-        row.misfire != Misfire.RUN_LATE
-        and row.attempts == 0
-        and late_by > (DEFAULT_GRACE_US if row.grace_us is None else row.grace_us)
-    ):
-        first, count = row.due_at, 1 + (skipped.count if skipped else 0)
-        reason = f"{'expired' if row.misfire == Misfire.EXPIRE else 'skipped'}: found {late_by / 1e6:.3f} s late"
-        ending = Ending(Outcome.SKIPPED, first, now, reason=reason, count=count, last_due_at=due_at)
-        return Decision(None, ending, next_due_at)
-    return Decision(Claim(row.seq, token, host, due_at, next_due_at, now + lease_us), skipped, next_due_at)
-
-
-def _missed(first: int, running: int, count: int, rule: str, now: int) -> Ending:
-    last = running - rules.interval_us(rule)
-    return Ending(Outcome.SKIPPED, first, now, reason="missed: a later one runs", count=count, last_due_at=last)
-
-
-def settle_done(result: RunResult, *, due_at: int, next_due_at: int | None, rule: str | None, now: int) -> Settlement:
+def settle_done(
+    result: RunResult, *, due_at: int, next_due_at: int | None, rule: str | None, now: int, held_by: str | None = None
+) -> Settlement:
     """A run that ended well; the way of nearly all."""
     if rule is not None and rules.rests(rule):
-        next_due_at = now + rules.interval_us(rule)
-    ending = Ending(Outcome.DONE, due_at, result.finished_at, result.started_at, delivered=result.delivered)
+        next_due_at = now + rules.rest_us(rule)
+    late = held_by is not None and result.started_at - due_at > LATE_AFTER_US
+    ending = Ending(
+        Outcome.DONE, due_at, result.finished_at, result.started_at,
+        reason=f"held: {held_by}" if late else None, delivered=result.delivered,
+    )  # fmt: skip
     return Settlement(
         result.seq,
         result.token,
         "done",
         ending,
-        next_due_at,
+        _turn(next_due_at, now),
         next_due_at,
         session_set=result.session_set,
         session_remove=result.session_remove,
         scheduled=result.scheduled,
         cancelled=result.cancelled,
+        held=_overlapped(next_due_at, result, now),
     )
+
+
+def _turn(next_due_at: int | None, now: int) -> int | None:
+    """When the next due time is looked at. One that is late already stands behind whatever is due by now."""
+    return None if next_due_at is None else max(next_due_at, now)
+
+
+def _overlapped(next_due_at: int | None, result: RunResult, now: int) -> tuple[str, int, int] | None:
+    """The next due time came while this one ran."""
+    came_meanwhile = next_due_at is not None and result.started_at < next_due_at <= now
+    return (BY_RUN, result.started_at, now) if came_meanwhile else None
 
 
 def settle(row: ClaimedRow, result: RunResult, now: int, chance: Random) -> Settlement:
     """What one run's result means for its job. Failures of a repeating job are recorded; its series goes on."""
     match result.verdict:
         case "done":
-            return settle_done(result, due_at=row.due_at, next_due_at=row.next_due_at, rule=row.rule, now=now)
+            return settle_done(
+                result, due_at=row.due_at, next_due_at=row.next_due_at, rule=row.rule, now=now, held_by=row.held_by
+            )
         case "retry":
             if row.attempts < (row.max_attempts or max_job_attempts):
                 after = result.after_us if result.after_us is not None else backoff_us(row.attempts, chance)
@@ -203,14 +161,16 @@ def _failed(
     asked = result.verdict in ("park", "retry")
     next_due_at = row.next_due_at
     if row.rule is not None and rules.rests(row.rule):
-        next_due_at = now + rules.interval_us(row.rule)
+        next_due_at = now + rules.rest_us(row.rule)
+    if row.series is not None:
+        event = "interrupt_part" if event == "interrupt" else "fail_part"
     ending = Ending(outcome, row.due_at, result.finished_at, result.started_at, reason, result.traceback)
     return Settlement(
         row.seq,
         row.token,
         event,
         ending,
-        next_due_at,
+        _turn(next_due_at, now),
         next_due_at,
         crashes=crashes if next_due_at is not None else 0,
         reason=reason,
@@ -218,4 +178,5 @@ def _failed(
         session_remove=result.session_remove if asked else (),
         scheduled=result.scheduled,
         cancelled=result.cancelled,
+        held=_overlapped(next_due_at, result, now),
     )

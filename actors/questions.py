@@ -6,12 +6,13 @@ Both handles, the plain and the awaitable, ask these.
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Generic, NamedTuple, TypedDict, TypeVar
+from datetime import datetime
+from typing import Generic, NamedTuple, TypeVar
 
 import pendulum
 
-from ..storage import door
+from ..storage import door, planning
+from ..storage.door import Duration
 from ..storage.errors import InvalidJobError
 from ..storage.values import ChatId, JobSpec
 from . import views
@@ -40,29 +41,8 @@ from .messages import (
 T = TypeVar("T")
 MOST_AT_ONCE = 64 << 20
 
-Seconds = float | timedelta
+Seconds = Duration
 """A duration: seconds, a timedelta or a pendulum.Duration."""
-
-
-class JobOptions(TypedDict, total=False):
-    """What can be said of a job beyond its handler and its time."""
-
-    chat_id: ChatId | None
-    user_id: ChatId | None
-    thread_id: ChatId | None
-    payload: object
-    delivery: str
-    """`at_most_once` (the default) or `at_least_once`."""
-    attempts: int | None
-    """Tries in all. Without it a failure is final, and a `Retry` that the handler asks for is granted five times."""
-    time_limit: Seconds | None
-    """How long one run may take; 60 s without it."""
-    within: Seconds | None
-    """For calls that gather more of the same: scheduling the id again puts it off no further than this after the first
-    time, however often that happens."""
-    misfire: str
-    """What a run found later than `grace` gets: `run_late` (the default), `skip` or `expire`."""
-    grace: Seconds | None
 
 
 class ScheduledJob(NamedTuple):
@@ -113,34 +93,10 @@ def spec(
     every: Seconds | None = None,
     options: Mapping[str, object],
 ) -> JobSpec:
-    """One job. With `every` alone the first due time is one interval from now."""
-    rest = dict(options)
-    named = "" if id is None else f"job {id!r}: "
-    unknown = rest.keys() - JobOptions.__annotations__.keys()
-    if unknown:
-        raise InvalidJobError(f"{named}there is no option {sorted(unknown)[0]!r}")
-    if at is not None and after is not None:
-        raise InvalidJobError(f"{named}give `at` or `after`, not both")
-    every_us = None if every is None else door.interval_us(every, "every")
-    if at is not None:
-        due_at = door.instant(at, "at")
-    elif after is not None:
-        due_at = now + door.delay_us(after, "after", now)
-    elif every_us is not None:
-        due_at = now + every_us
-    else:
-        raise InvalidJobError(f"{named}say when it is due, with `at`, `after` or `every`")
+    """One job; without an id it gets a random one. With `every` alone the first due time is one interval from now."""
     job_id = secrets.token_hex(8) if id is None else id
-    within = rest.pop("within", None)
-    due_until = None if within is None else now + door.delay_us(within, "within", now)
-    return door.job_spec(
-        job_id,
-        handler,
-        due_at=due_at if due_until is None else min(due_at, due_until),
-        every_us=every_us,
-        due_until=due_until,
-        **rest,  # type: ignore[arg-type]  # checked there
-    )
+    named = id is not None
+    return planning.job(job_id, handler, now, at=at, after=after, every=every, options=options, named=named)
 
 
 def schedule(
@@ -148,7 +104,8 @@ def schedule(
 ) -> Question[ScheduledJob]:
     def read(reply: Reply) -> ScheduledJob:
         assert isinstance(reply, Scheduled)
-        return ScheduledJob(job.id, job.due_at, bool(reply.replaced))
+        due_at = reply.due_at[0][1] if reply.due_at else job.due_at
+        return ScheduledJob(job.id, due_at, bool(reply.replaced))
 
     return Question(Schedule(jobs=(job,), only_new=only_new, in_memory=in_memory, keeper=keeper), read)
 
@@ -220,7 +177,9 @@ def get(job_id: str) -> Question[views.Job | None]:
     return Question(GetJob(job_id=door.job_id(job_id)), read)
 
 
-def pending(chat_id: ChatId | None, status: str | None, limit: int, after: str | None) -> Question[list[views.Job]]:
+def pending(
+    chat_id: ChatId | None, status: str | None, limit: int, after: str | views.Job | None
+) -> Question[list[views.Job]]:
     def read(reply: Reply) -> list[views.Job]:
         assert isinstance(reply, JobsListed)
         return [views.Job(row) for row in reply.jobs]
@@ -228,7 +187,8 @@ def pending(chat_id: ChatId | None, status: str | None, limit: int, after: str |
     if status not in (None, "scheduled", "waiting", "claimed", "parked"):
         raise InvalidJobError(f"a pending job is scheduled (perhaps waiting), claimed or parked, never {status!r}")
     key = door.chat_key(chat_id, "chat_id")
-    return Question(ListJobs(chat_id=key, status=status, limit=_limit(limit), after=after), read)
+    place = after.place if isinstance(after, views.Job) else after
+    return Question(ListJobs(chat_id=key, status=status, limit=_limit(limit), after=place), read)
 
 
 def history(

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..storage.values import RunOrder
+from .claiming import LEASE_US
 from .clock import Clock
-from .dispatch import LEASE_US, Dispatch
+from .dispatch import Dispatch
 from .hosts import Host
 from .messages import EndHost, HostJoined, HostLeft, HostReported, JoinAgain, RunBatch
 from .processes import Kernel
@@ -126,11 +127,11 @@ class Reception:
     def _release(self, host: Host, reason: str, *, crashed: bool) -> None:
         self._dispatch.release_host(host, self._clock.wall(), reason, crashed=crashed)
 
-    def put_back(self) -> bool:
-        """Let go some of what waited for handlers that have come. True: there is more of it."""
-        if self.to_release and not self._dispatch.release_waiting(frozenset(self.to_release)):
+    def put_back(self, now: int) -> bool:
+        """Let go some of what waited for handlers that have come, or for pauses that ended. True: there is more."""
+        if self.to_release and not self._dispatch.release_waiting(frozenset(self.to_release), now):
             self.to_release.clear()
-        return bool(self.to_release)
+        return self._dispatch.release_paused(now) or bool(self.to_release)
 
     def send_batches(self, orders: dict[str, list[RunOrder]]) -> None:
         """Send each host what there is for it. One that has not confirmed its last orders gets no new ones."""
@@ -139,6 +140,8 @@ class Reception:
             news = tuple(host.events) if host.ready else ()
             if not (given or host.settled or host.dropped or host.to_welcome or news):
                 continue
+            if given and len(host.running) == len(given):
+                host.heard_at = self._clock.monotonic()  # while it ran nothing it owed no sign of life
             if given or news:
                 host.batch += 1
                 host.ready = False

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from .messages import Accepted, Cancelled, Refused, Reply, Scheduled
+from .messages import Accepted, Adjusted, Cancelled, Refused, Reply, Scheduled
 
 
 def to_text(replies: Sequence[Reply]) -> str:
@@ -12,11 +12,13 @@ def to_text(replies: Sequence[Reply]) -> str:
     for reply in replies:
         match reply:
             case Scheduled():
-                told.append(["scheduled", list(reply.replaced)])
+                told.append(["scheduled", list(reply.replaced), [list(known) for known in reply.due_at]])
             case Cancelled():
                 told.append(["cancelled", list(reply.unknown)])
             case Accepted():
                 told.append(["accepted"])
+            case Adjusted():
+                told.append(["adjusted", reply.count, list(reply.ids), reply.after])
             case Refused():
                 told.append(["refused", reply.code, reply.sentence])
             case _:
@@ -30,8 +32,14 @@ def from_text(text: str) -> list[Reply | None]:
 
 def _reply(told: list[object] | None) -> Reply | None:
     match told:
-        case ["scheduled", [*replaced]]:
-            return Scheduled(replaced=tuple(place for place in replaced if isinstance(place, int)))
+        case ["scheduled", [*replaced], *rest]:
+            known = rest[0] if rest and isinstance(rest[0], list) else []
+            return Scheduled(
+                replaced=tuple(place for place in replaced if isinstance(place, int)),
+                due_at=tuple((int(place), int(at)) for place, at in known),
+            )
+        case ["adjusted", int(count), [*ids], after]:
+            return Adjusted(count=count, ids=tuple(map(str, ids)), after=after if isinstance(after, int) else None)
         case ["cancelled", [*unknown]]:
             return Cancelled(unknown=tuple(place for place in unknown if isinstance(place, int)))
         case ["accepted"]:

@@ -8,6 +8,7 @@ import logging
 import os
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -46,8 +47,10 @@ from .messages import (
 )
 from .reception import Reception
 from .shelf import LANE, lane_of
+from .uptime import Uptime
 from .version import VERSION
 from .watch import Watch
+from .zone_data import ZoneData
 
 log = logging.getLogger("bellringer.scheduler")
 
@@ -76,6 +79,8 @@ class Scheduler(Actor):
         self._supervisor: Any = None
         self._dispatch: Dispatch
         self._desk: Desk
+        self._zone_data: ZoneData
+        self._uptime: Uptime
         self._storage = "ok"
         self._started_at = 0
         self._swept_at = 0
@@ -133,12 +138,20 @@ class Scheduler(Actor):
         self._opened, self._supervisor = message, sender
         now = self._clock.wall()
         self._started_at = now
+        self._zone_data = ZoneData(durable, now)
         self._dispatch = Dispatch(
-            durable, MemoryStore(), first_token=secrets.randbits(62), chance=Random(secrets.randbits(64))
+            durable,
+            MemoryStore(),
+            self._zone_data,
+            first_token=secrets.randbits(62),
+            chance=Random(secrets.randbits(64)),
         )
-        self._dispatch.hosts_complete_at = now + HOSTS_COMPLETE_AFTER_US
+        self._dispatch.wait_for_hosts(now + HOSTS_COMPLETE_AFTER_US)
         self._dispatch.durable.long_lanes.update(lane_of(reason) for reason in durable.waiting(LANE))
-        self._desk = Desk(self._dispatch, self._health)
+        self._dispatch.claiming = not self._zone_data.is_moving
+        self._desk = Desk(self._dispatch, self._zone_data, self._health)
+        self._uptime = Uptime(durable, self._clock)
+        self._uptime.begin(now, restarted=bool(message.restarts))
         self._alarm = Alarm(self, self._clock)
         self._reception = Reception(
             self._dispatch,
@@ -154,12 +167,11 @@ class Scheduler(Actor):
         for row in durable.claimed():
             self._dispatch.inherit(row)
         self._reception.release_orphans()
-        for lane in list(self._dispatch.durable.long_lanes):
-            if lane not in self._dispatch.busy_lanes:
-                self._dispatch.release_lane(lane)
+        self._dispatch.go_on_with_long_lanes()
         if message.restarts:
             self._to_tell.append(Event(kind="scheduler.restarted", at=now, reason=f"restart {message.restarts}"))
         self.send(sender, DatabaseOpened(process=self._process))
+        self._note_time(now)
         self._go_on(now)
         log.info("scheduler %r is open on %s", settings.name, settings.database)
 
@@ -258,12 +270,15 @@ class Scheduler(Actor):
             now = self._clock.wall()
             if self._trimming:
                 self._trim(now)
+            if self._zone_data.is_moving:
+                self._move_zones(now)
             self._go_on(now)
 
     def receive_tick(self, message: Tick, sender: Any) -> None:
         now = self._clock.wall()
         if message.answer:
             self.send(sender, Ticked())
+        self._note_time(now)
         self._forget_closures(self._reception.end_silent_hosts())
         if self._dispatch.orphans:
             self._reception.release_orphans()
@@ -273,10 +288,30 @@ class Scheduler(Actor):
         if abs(now - self._swept_at) >= SWEEP_EVERY_US:
             self._sweep(now)
 
+    def _note_time(self, now: int) -> None:
+        try:
+            self._zone_data.keep(now)
+            self._uptime.note(now)
+        except StorageError as error:
+            self._blocked(error)
+
+    def _move_zones(self, now: int) -> None:
+        """Nothing runs until every local time lies where the zone data has it now."""
+        try:
+            self._zone_data.move_some(now)
+        except StorageError as error:
+            self._blocked(error)
+            return
+        self._dispatch.claiming = not self._zone_data.is_moving and self._stopping is None
+
     def _sweep(self, now: int) -> None:
         """The look that needs no timer and trusts no memory: read the due order anew, and trim the ledger."""
         self._swept_at = now
         self._dispatch.start_over()
+        try:
+            self._dispatch.pauses.forget_ended(now)
+        except StorageError as error:
+            self._blocked(error)
         self._trim(now)
         self._go_on(now)
 
@@ -300,7 +335,7 @@ class Scheduler(Actor):
     def _go_on(self, now: int) -> None:
         """Settle and claim what can be, send what came of it, and arm the alarm for what comes next."""
         try:
-            more = self._reception.put_back()
+            more = self._reception.put_back(now)
             orders, told = self._dispatch.pass_over(now)
         except StorageError as error:
             self._blocked(error)
@@ -316,7 +351,7 @@ class Scheduler(Actor):
         if self._stopping is not None:
             if not self._stop_if_done(now):
                 self._alarm.arm(now + STOPPING_LOOK_US, now)
-        elif more or self._dispatch.more_is_due:
+        elif more or self._dispatch.more_is_due or self._zone_data.is_moving:
             self._alarm.arm(now + SOON_US, now)
         else:
             if self._trimming or self._dispatch.settled - self._trimmed_behind >= TRIM_EVERY:
@@ -369,6 +404,8 @@ class Scheduler(Actor):
             self._close()
 
     def _close(self) -> None:
+        with suppress(StorageError):
+            self._uptime.end(self._clock.wall())
         for shelf in self._dispatch.shelves:
             shelf.store.close()
         if self._lock is not None:

@@ -26,6 +26,7 @@ class Run(NamedTuple):
     job_id: str
     attempt: int
     suspect: bool
+    held_by: str | None = None
 
 
 @dataclass(slots=True)
@@ -67,7 +68,12 @@ class RowsInOrder:
 
 
 def lane_reason(lane: ChatId) -> str:
-    return f"{LANE}{'s' if isinstance(lane, str) else 'i'}:{lane}"
+    return LANE + lane_key(lane)
+
+
+def lane_key(lane: ChatId) -> str:
+    """A chat as text in which the number 42 and the text "42" differ."""
+    return f"{'s' if isinstance(lane, str) else 'i'}:{lane}"
 
 
 def lane_of(reason: str) -> ChatId:

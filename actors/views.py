@@ -2,11 +2,15 @@
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 
 import pendulum
 
-from ..storage import rules
-from ..storage.values import ChatId, JobRow, OccurrenceRow, SessionRow
+from ..storage import door, rules
+from ..storage.rules import Every, Rule
+from ..storage.values import SNOOZE, ChatId, JobRow, OccurrenceRow, Place, SessionRow
+from ..storage.values import Pause as PauseRow
+from . import explaining
 from .messages import HealthTold, HostSeen
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -16,6 +20,10 @@ def moment(at: int) -> pendulum.DateTime:
     """An instant as a UTC datetime, exact to the microsecond."""
     seconds, microseconds = divmod(at, 1_000_000)
     return pendulum.DateTime.fromtimestamp(seconds, tz=pendulum.UTC).replace(microsecond=microseconds)
+
+
+def _duration(us: int | None) -> pendulum.Duration | None:
+    return None if us is None else pendulum.duration(microseconds=us)
 
 
 def _moment(at: int | None) -> pendulum.DateTime | None:
@@ -36,6 +44,11 @@ class Job:
     @property
     def id(self) -> str:
         return self._row.id
+
+    @property
+    def place(self) -> Place:
+        """Where it stands in the order of `pending`: a page goes on from here even when the job has moved."""
+        return Place(self._row.due_at, self._row.seq)
 
     @property
     def handler(self) -> str:
@@ -81,13 +94,71 @@ class Job:
         return self._row.payload is None and not self.is_finished
 
     @property
-    def every(self) -> pendulum.Duration | None:
-        """The interval of a repeating job."""
+    def rule(self) -> Rule | None:
+        """When a repeating job comes. None also for one that this version can't read."""
+        text = self._row.rule
         try:
-            rule = self._row.rule
-            return None if rule is None else pendulum.duration(microseconds=rules.interval_us(rule))
+            return None if text is None or rules.rests(text) else rules.load(text)
         except ValueError:
             return None
+
+    @property
+    def every(self) -> pendulum.Duration | None:
+        """The interval of a job that repeats after a span of real time; None for one that follows the calendar."""
+        text, rule = self._row.rule, self.rule
+        if text is not None and rules.rests(text):
+            return pendulum.duration(microseconds=rules.rest_us(text))
+        return pendulum.duration(microseconds=rule.interval_us) if isinstance(rule, Every) else None
+
+    @property
+    def zone(self) -> str | None:
+        """Where its local times hold."""
+        return self._row.zone
+
+    @property
+    def local_at(self) -> datetime | None:
+        """The local time at which a job runs once, where it was given as such."""
+        text = self._row.local_at
+        return None if text is None else datetime.fromisoformat(text)
+
+    @property
+    def misfire(self) -> str:
+        return self._row.misfire
+
+    @property
+    def grace(self) -> pendulum.Duration | None:
+        return _duration(self._row.grace_us)
+
+    @property
+    def catch_up(self) -> str:
+        limit = self._row.catch_up_limit
+        return self._row.catch_up if limit is None else f"{self._row.catch_up}({limit})"
+
+    @property
+    def overlap(self) -> str:
+        limit = self._row.overlap_limit
+        return self._row.overlap if limit is None else f"{self._row.overlap}({limit})"
+
+    @property
+    def stale_after(self) -> pendulum.Duration | None:
+        return _duration(self._row.stale_after_us)
+
+    @property
+    def max_attempts(self) -> int | None:
+        """Tries in all, where it was said."""
+        return self._row.max_attempts
+
+    @property
+    def time_limit(self) -> pendulum.Duration | None:
+        return _duration(self._row.time_limit_us)
+
+    @property
+    def snoozed_until(self) -> pendulum.DateTime | None:
+        return _moment(self._row.held_until) if self._row.held_by == SNOOZE else None
+
+    def upcoming(self, now: datetime, number: int = 3) -> list[pendulum.DateTime]:
+        """Its next due times."""
+        return [moment(at) for at in explaining.upcoming(self._row, door.instant(now, "now"), number)]
 
     @property
     def delivery(self) -> str:
@@ -121,6 +192,9 @@ class Job:
             kind, _, name = row.waiting_for.partition(":")
             if kind == "handler":
                 return f"waiting: no host knows the handler {name!r}"
+            if kind == "pause":
+                scope = name.partition(":")[0]
+                return "paused" + {"job": "", "all": " with everything"}.get(scope, f" with its {scope}")
             return "waiting for its chat's line"
         return row.reason
 
@@ -146,6 +220,29 @@ class Occurrence:
     traceback: str | None
     delivered: tuple[str, ...]
     run_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What became of a job's occurrences and why, and what comes next."""
+
+    sentences: tuple[str, ...]
+    upcoming: tuple[pendulum.DateTime, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """`scope` is job, chat, handler or all, and `key` which. Without `until` it lasts until it is resumed."""
+
+    scope: str
+    key: ChatId | None
+    since: pendulum.DateTime
+    until: pendulum.DateTime | None
+    on_resume: str
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +309,17 @@ def occurrence(row: OccurrenceRow) -> Occurrence:
         traceback=row.traceback,
         delivered=tuple(delivered),
         run_key=row.run_key,
+    )
+
+
+def pause(row: PauseRow) -> Pause:
+    return Pause(
+        scope=row.scope,
+        key=row.key,
+        since=moment(row.since),
+        until=_moment(row.until),
+        on_resume=row.on_resume,
+        reason=row.reason,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
 from . import interrupts as _first  # isort: skip  # noqa: F401  it acts when it is imported
+from . import rules
 from .actors.client import SchedulerHandle
 from .actors.clock import SYSTEM_CLOCK as clock
 from .actors.core import Core
@@ -15,7 +16,7 @@ from .actors.messages import Event, Settings
 from .actors.policy import job_retry_delay, max_job_attempts
 from .actors.questions import CancelledJobs, ScheduledJob
 from .actors.version import VERSION as __version__
-from .actors.views import Health, Job, Occurrence, StoredSession
+from .actors.views import Explanation, Health, Job, Occurrence, Pause, StoredSession
 from .handlers.context import Context, SyncContext
 from .handlers.dependencies import dependency
 from .handlers.outcomes import Park, Retry
@@ -132,12 +133,14 @@ __all__ = [
     "Context",
     "DatabaseInUseError",
     "Event",
+    "Explanation",
     "GuardianError",
     "Health",
     "InvalidJobError",
     "Job",
     "Occurrence",
     "Park",
+    "Pause",
     "Registry",
     "RequestRefusedError",
     "Retry",
@@ -156,5 +159,6 @@ __all__ = [
     "handler",
     "job_retry_delay",
     "max_job_attempts",
+    "rules",
     "start",
 ]

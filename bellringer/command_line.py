@@ -3,7 +3,7 @@
 import click
 
 from .actors.version import VERSION
-from .commands import changing, looking, serving
+from .commands import changing, holding, looking, previewing, serving
 from .commands.options import CommandLine, common_options
 
 
@@ -20,7 +20,9 @@ def main() -> None:
 
 
 for command in (
-    *(serving.serve, looking.pending, looking.show, looking.history, changing.cancel, changing.run_now),
-    *(changing.redrive, looking.health, looking.sessions, looking.check),
+    *(serving.serve, looking.pending, looking.show, looking.explain, looking.history, previewing.next_),
+    *(changing.cancel, changing.run_now, changing.redrive),
+    *(holding.pause, holding.resume, holding.skip_next, holding.snooze, holding.zone),
+    *(looking.health, looking.sessions, looking.check),
 ):
     main.add_command(command)

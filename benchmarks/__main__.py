@@ -5,10 +5,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import due, processes, profiling, report, resting, scheduling
+from . import due, processes, profiling, repeating, report, resting, rules, scheduling
 from .measuring import Benchmark, Figure, Line, Plan, line
 
-ALL = (*scheduling.BENCHMARKS, *due.BENCHMARKS, *resting.BENCHMARKS)
+ALL = (*scheduling.BENCHMARKS, *due.BENCHMARKS, *repeating.BENCHMARKS, *rules.BENCHMARKS, *resting.BENCHMARKS)
 REST_WITHIN_S = 20.0
 BY_NAME = {benchmark.name: benchmark for benchmark in ALL}
 

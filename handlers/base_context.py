@@ -1,13 +1,14 @@
 """What handlers of both kinds are given: the job, its chat and session, and the planning of other jobs."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn, Unpack
 
-from ..storage import door
-from ..storage.errors import InvalidJobError
-from ..storage.values import ChatId, Delivery, JobSpec, Misfire, RunOrder
+from ..storage import door, planning
+from ..storage.door import Duration
+from ..storage.planning import Terms
+from ..storage.values import ChatId, JobSpec, RunOrder
 from .dependencies import NOTHING_DECLARED, Dependency
 from .errors import NoChatError, NoConversationError, NotDeliveredError, NoTransportError, RunEndedError
 from .jobs import CurrentJob
@@ -16,8 +17,6 @@ from .transports import MessageId, Transport
 
 if TYPE_CHECKING:
     from .environment import Environment
-
-Delay = float | timedelta
 
 
 class Here:
@@ -93,17 +92,12 @@ class BaseContext:
         *,
         id: str | None = None,
         at: datetime | None = None,
-        after: Delay | None = None,
-        every: Delay | None = None,
+        after: Duration | None = None,
+        every: Duration | None = None,
         chat_id: ChatId | Here | None = HERE,
         user_id: ChatId | Here | None = HERE,
         thread_id: ChatId | Here | None = HERE,
-        payload: object = None,
-        delivery: str = Delivery.AT_MOST_ONCE,
-        attempts: int | None = None,
-        time_limit: Delay | None = None,
-        misfire: str = Misfire.RUN_LATE,
-        grace: Delay | None = None,
+        **terms: Unpack[Terms],
     ) -> str:
         """Plan a job, and return its id. It is stored in the same write as this run's outcome, also when the run fails.
 
@@ -116,21 +110,18 @@ class BaseContext:
             self._unnamed += 1
             id = f"{blake2b(self._order.run_key.encode(), digest_size=12).hexdigest()}-{self._unnamed}"
         here = isinstance(chat_id, Here)
-        every_us = None if every is None else door.interval_us(every, f"job {id!r}: every")
-        spec = door.job_spec(
+        chat = self._order.chat_id if isinstance(chat_id, Here) else chat_id
+        user = (self._order.user_id if here else None) if isinstance(user_id, Here) else user_id
+        thread = (self._order.thread_id if here else None) if isinstance(thread_id, Here) else thread_id
+        now = self._environment.clock.wall()
+        spec = planning.job(
             id,
             handler,
-            due_at=self._due_at(id, at, after, every_us),
-            payload=payload,
-            chat_id=self._order.chat_id if isinstance(chat_id, Here) else chat_id,
-            user_id=(self._order.user_id if here else None) if isinstance(user_id, Here) else user_id,
-            thread_id=(self._order.thread_id if here else None) if isinstance(thread_id, Here) else thread_id,
-            every_us=every_us,
-            delivery=delivery,
-            misfire=misfire,
-            grace=grace,
-            attempts=attempts,
-            time_limit=time_limit,
+            now,
+            at=at,
+            after=after,
+            every=every,
+            options={**terms, "chat_id": chat, "user_id": user, "thread_id": thread},
         )
         self._change(spec.id, spec)
         return spec.id
@@ -172,18 +163,6 @@ class BaseContext:
     def end(self) -> None:
         """Refuse whatever comes after the outcome was told: it could not be recorded any more."""
         self._ended = True
-
-    def _due_at(self, id: str, at: datetime | None, after: Delay | None, every_us: int | None) -> int:
-        if at is not None and after is not None:
-            raise InvalidJobError(f"job {id!r}: at and after both say when it is due; give one of them")
-        if at is not None:
-            return door.instant(at, f"job {id!r}: at")
-        now = self._environment.clock.wall()
-        if after is not None:
-            return now + door.delay_us(after, f"job {id!r}: after", now)
-        if every_us is not None:
-            return now + every_us
-        raise InvalidJobError(f"job {id!r}: say when it is due, with at, after or every")
 
     def _change(self, id: str, spec: JobSpec | None) -> None:
         if self._changes is None:

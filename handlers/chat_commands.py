@@ -1,14 +1,17 @@
 """What the sample bot understands: one line of a chat in, one answer out."""
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta, tzinfo
-from typing import Final, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+from zoneinfo import ZoneInfo
 
-from ..storage import door
-from ..storage.errors import BellringerError
-from ..storage.values import ChatId, Delivery
-from . import phrases, reminders
+from ..storage import door, rules
+from ..storage.errors import BellringerError, InvalidJobError
+from ..storage.rules import Rule
+from ..storage.values import ChatId, Delivery, Scope
+from . import phrases, reminders, telling
+from .chat_protocols import Reminder, Scheduler
+from .repeating import refused
 from .text import visible
 
 MAXIMUM_TEXT: Final = 4_000
@@ -17,81 +20,29 @@ SHOWN: Final = 80
 PAGE: Final = 1_000
 ATTEMPTS: Final = 10
 SHORTEST_EVERY_US: Final = phrases.SECOND_US
+TOO_OFTEN: Final = "That is too often for me: once a second is the most."
+ZONE: Final = "zone"
 
 HELP: Final = """\
-/remind 10s stand up – also 1h30m, in 2h, 18:30, tomorrow 9:00, 2030-12-25 08:00
-/every 1d water the plants – again and again
+/remind 10s stand up – also in 2h, 18:30, tomorrow at 9, friday 18:00, 31 dec 23:59, 2030-12-25 08:00
+/remind every weekday 18:00 go home – also every 30m, every 2 weeks on monday 9:00, every month on the last day
+/every 1d water the plants – again and again, after so much time
 /list – what is to come
 /cancel 3 – drop number 3 of the list
-/snooze 10m – the last one that rang, once more"""
-
-
-class Reminder(Protocol):
-    """A job, as much of it as is looked at here."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def handler(self) -> str: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def is_finished(self) -> bool: ...
-    @property
-    def due_at(self) -> datetime: ...
-    @property
-    def every(self) -> timedelta | None: ...
-    @property
-    def payload(self) -> object: ...
-    @property
-    def why(self) -> str | None: ...
-
-
-class Remembered(Protocol):
-    """A stored session."""
-
-    @property
-    def user_id(self) -> ChatId | None: ...
-    @property
-    def data(self) -> Mapping[str, object]: ...
-
-
-class Cancelled(Protocol):
-    @property
-    def cancelled(self) -> tuple[str, ...]: ...
-
-
-class Scheduler(Protocol):
-    """A scheduler's handle, as much of it as is used here."""
-
-    def schedule(
-        self,
-        handler: str,
-        *,
-        id: str,
-        at: datetime,
-        every: timedelta | None,
-        chat_id: ChatId,
-        user_id: ChatId,
-        payload: object,
-        delivery: str,
-        attempts: int,
-        only_new: bool,
-    ) -> object: ...
-
-    def cancel(self, id: str, /) -> Cancelled: ...
-
-    def get(self, id: str, /) -> Reminder | None: ...
-
-    def pending(self, *, chat_id: ChatId, limit: int, after: str | None) -> Sequence[Reminder]: ...
-
-    def sessions(self, *, chat_id: ChatId) -> Sequence[Remembered]: ...
+/pause 3 – let number 3 rest, until /resume 3
+/resume 3 – go on with number 3
+/skip 3 – leave out the next time of number 3
+/snooze 10m – the last one that rang, once more
+/zone Europe/Berlin – the time zone of this chat"""
 
 
 class Chat:
-    """One person's talk with the bot. Numbers of reminders go up and are never given twice."""
+    """One person's talk with the bot. Numbers of reminders go up and are never given twice.
 
-    def __init__(self, scheduler: Scheduler, zone: tzinfo, chat_id: ChatId = 1, user_id: ChatId = 1) -> None:
+    `zone` is where its local times hold until the session says otherwise, under the key `zone`.
+    """
+
+    def __init__(self, scheduler: Scheduler, zone: str, chat_id: ChatId = 1, user_id: ChatId = 1) -> None:
         self._scheduler = scheduler
         self._zone = zone
         self._chat_id = chat_id
@@ -102,7 +53,11 @@ class Chat:
             "/every": self._every,
             "/list": self._list,
             "/cancel": self._cancel,
+            "/pause": self._pause,
+            "/resume": self._resume,
+            "/skip": self._skip,
             "/snooze": self._snooze,
+            "/zone": self._set_zone,
             "/help": self._help,
         }
 
@@ -130,57 +85,102 @@ class Chat:
     def _remind(self, rest: str, now: int) -> str:
         if not rest:
             return "Remind you when, and of what? As in: /remind 10s stand up"
-        at, text = phrases.read_when(rest, now, self._zone)
-        if not text:
+        phrase = phrases.read(rest, now, self.zone)
+        if not phrase.text:
             return f"Remind you of what? Write it behind the time: /remind {_shown(rest)} stand up"
-        return self._ring_at(at, _fitting(text), now)
+        return self._ring(phrase, _fitting(phrase.text), now)
 
     def _every(self, rest: str, now: int) -> str:
         if not rest:
             return "How often, and what? As in: /every 1d water the plants"
-        every_us, text = phrases.read_duration(rest)
-        if not text:
+        every = phrases.read_duration(rest)
+        if not every.text:
             return f"Remind you of what? Write it behind the time: /every {_shown(rest)} water the plants"
-        if every_us < SHORTEST_EVERY_US:
-            return "That is too often for me: once a second is the most."
-        at = now + every_us
-        self._schedule(_fitting(text), at, timedelta(microseconds=every_us))
-        return f"🔁 every {phrases.tell_duration(every_us)}, first at {self._when(at, now)}: {_shown(text)}"
+        if every.us < SHORTEST_EVERY_US:
+            return TOO_OFTEN
+        rule = rules.Every(interval_us=every.us).starting(now)
+        return self._ring(phrases.Phrase(phrases.REPEAT, rule, every.text, zone=self.zone), _fitting(every.text), now)
 
     def _list(self, _rest: str, now: int) -> str:
         waiting = list(self._reminders())
-        lines = [self._line(number, job, now) for number, job in waiting[:LISTED]]
+        paused = {pause.key for pause in self._scheduler.pauses() if pause.scope == Scope.JOB} if waiting else set()
+        zone = ZoneInfo(self.zone)
+        lines = [_line(number, job, now, zone, paused=job.id in paused) for number, job in waiting[:LISTED]]
         if len(waiting) > LISTED:
             lines.append(f"… and {len(waiting) - LISTED} more")
         return "\n".join(lines) or "Nothing is to come. Change that with: /remind 10s stand up"
 
     def _cancel(self, rest: str, _now: int) -> str:
-        if not (rest.isascii() and rest.isdecimal()):
-            return "Cancel which one? Give its number from /list, as in: /cancel 3"
-        job = self._scheduler.get(reminders.job_id(self._chat_id, int(rest))) if len(rest) <= 18 else None
-        if job is None or job.is_finished or not self._scheduler.cancel(job.id).cancelled:
-            return f"There is no reminder {rest[:18]}. /list shows those that there are."
+        job = self._numbered(rest, "/cancel")
+        if not self._scheduler.cancel(job.id).cancelled:
+            raise _unknown(rest)
         return f"Cancelled: {_shown(_text_of(job))}"
+
+    def _pause(self, rest: str, _now: int) -> str:
+        job = self._numbered(rest, "/pause")
+        self._scheduler.pause(job.id)
+        return f"Paused, until /resume {rest}: {_shown(_text_of(job))}"
+
+    def _resume(self, rest: str, _now: int) -> str:
+        job = self._numbered(rest, "/resume")
+        self._scheduler.resume(job.id)
+        return f"Goes on: {_shown(_text_of(job))}"
+
+    def _skip(self, rest: str, now: int) -> str:
+        job = self._numbered(rest, "/skip")
+        if job.rule is None:
+            return f"Number {rest} comes once only. Drop it with: /cancel {rest}"
+        if not self._scheduler.skip_next(job.id):
+            return f"The next time of number {rest} can't be left out now. /list shows how it stands."
+        after = self._scheduler.get(job.id)
+        then = (
+            "" if after is None or after.is_finished else f", next at {_when(_due_at(after), now, ZoneInfo(self.zone))}"
+        )
+        return f"Skipped once{then}: {_shown(_text_of(job))}"
 
     def _snooze(self, rest: str, now: int) -> str:
         text = self._last_rung()
         if text is None:
             return "Nothing has rung yet that could be snoozed."
-        at, more = phrases.read_when(rest or "10m", now, self._zone)
-        if more:
+        phrase = phrases.read(rest or "10m", now, self.zone)
+        if phrase.text:
             return "Only a time, please, as in: /snooze 10m. It is for the last one that rang."
-        return self._ring_at(at, text, now)
+        if phrase.kind == phrases.REPEAT:
+            return "Once, please, as in: /snooze 10m. /remind takes what repeats."
+        return self._ring(phrase, text, now)
+
+    def _set_zone(self, rest: str, now: int) -> str:
+        if not rest:
+            return f"Times here are those of {self.zone}. Change that as in: /zone America/New_York"
+        try:
+            there = rules.zone_named(rest)
+        except InvalidJobError as error:
+            return str(refused(error))
+        moved = self._scheduler.set_zone(there.name, chat_id=self._chat_id, user_id=self._user_id)
+        clock = telling.tell_instant(now, now, ZoneInfo(there.name)).removesuffix(":00 today").removesuffix(" today")
+        shifted = f" {moved} of your reminders keep their local time there." if moved else ""
+        return f"Times here are those of {there.name} now, where it is {clock}.{shifted}"
 
     def _help(self, _rest: str, _now: int) -> str:
         return HELP
 
     # Reminders
 
-    def _ring_at(self, at: int, text: str, now: int) -> str:
-        self._schedule(text, at, None)
-        return f"⏰ at {self._when(at, now)}: {_shown(text)}"
+    @property
+    def zone(self) -> str:
+        """Where this chat's local times hold."""
+        kept = self._session().get(ZONE)
+        return kept if isinstance(kept, str) and rules.is_zone(kept) else self._zone
 
-    def _schedule(self, text: str, at: int, every: timedelta | None) -> None:
+    def _ring(self, phrase: phrases.Phrase, text: str, now: int) -> str:
+        if phrase.kind == phrases.REPEAT:
+            first, *later = phrase.rule.upcoming(now, 2)
+            if later and later[0] - first < SHORTEST_EVERY_US:
+                return TOO_OFTEN
+        self._schedule(text, phrase.rule)
+        return f"{'🔁' if phrase.kind == phrases.REPEAT else '⏰'} {phrases.tell(phrase, now)}: {_shown(text)}"
+
+    def _schedule(self, text: str, rule: Rule) -> None:
         # Another bot of the same chat may take a number at the same instant; the scheduler tells who was first.
         while True:
             try:
@@ -188,8 +188,7 @@ class Chat:
                 self._scheduler.schedule(
                     reminders.RING,
                     id=reminders.job_id(self._chat_id, self._next_number()),
-                    at=phrases.moment(at),
-                    every=every,
+                    rule=rule,
                     chat_id=self._chat_id,
                     user_id=self._user_id,
                     payload={"text": text},
@@ -235,16 +234,35 @@ class Chat:
         sessions = self._scheduler.sessions(chat_id=self._chat_id)
         return next((stored.data for stored in sessions if stored.user_id == self._user_id), {})
 
-    # Words
+    def _numbered(self, rest: str, command: str) -> Reminder:
+        """The reminder with that number. Raises `PhraseError` if there is none."""
+        if not (rest.isascii() and rest.isdecimal()):
+            verb = command[1:].capitalize()
+            raise phrases.PhraseError(f"{verb} which one? Give its number from /list, as in: {command} 3")
+        job = self._scheduler.get(reminders.job_id(self._chat_id, int(rest))) if len(rest) <= 18 else None
+        if job is None or job.is_finished:
+            raise _unknown(rest)
+        return job
 
-    def _line(self, number: int, job: Reminder, now: int) -> str:
-        again = f", every {phrases.tell_duration(door.interval_us(job.every, 'every'))}" if job.every else ""
-        if job.status == "parked":
-            return f"{number:>3}  set aside ({_shown(job.why or '')}): {_shown(_text_of(job))}"
-        return f"{number:>3}  {self._when(door.instant(job.due_at, 'due_at'), now)}{again}: {_shown(_text_of(job))}"
 
-    def _when(self, at: int, now: int) -> str:
-        return f"{phrases.tell_instant(at, now, self._zone)} (in {phrases.tell_duration(at - now)})"
+def _unknown(number: str) -> phrases.PhraseError:
+    return phrases.PhraseError(f"There is no reminder {number[:18]}. /list shows those that there are.")
+
+
+def _line(number: int, job: Reminder, now: int, zone: ZoneInfo, *, paused: bool) -> str:
+    if job.status == "parked":
+        return f"{number:>3}  set aside ({_shown(job.why or '')}): {_shown(_text_of(job))}"
+    again = f", {telling.tell_rule(job.rule)}" if job.rule is not None else ""
+    held = ", paused" if paused else ""
+    return f"{number:>3}  {_when(_due_at(job), now, zone)}{again}{held}: {_shown(_text_of(job))}"
+
+
+def _when(at: int, now: int, zone: ZoneInfo) -> str:
+    return f"{telling.tell_instant(at, now, zone)} (in {telling.tell_duration(at - now)})"
+
+
+def _due_at(job: Reminder) -> int:
+    return door.instant(job.due_at, "due_at")
 
 
 def _fitting(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from ..storage import door
 from ..storage.values import ChatId
-from . import phrases
+from . import telling
 from .context import Context
 from .outcomes import Park
 from .registry import handler
@@ -29,7 +29,7 @@ async def ring(ctx: Context, payload: object) -> Park | None:
 
 
 def ringing(text: str, late_by_us: int) -> str:
-    return f"⏰ {text} ({phrases.tell_duration(late_by_us, parts=1)} late)" if late_by_us else f"⏰ {text}"
+    return f"⏰ {text} ({telling.tell_duration(late_by_us, parts=1)} late)" if late_by_us else f"⏰ {text}"
 
 
 def job_id(chat_id: ChatId, number: int) -> str:

@@ -6,21 +6,24 @@ the way in: an id or a text that is accepted is stored as it came.
 
 import json
 import math
+import re
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import pendulum
 
-from . import rules
 from .errors import InvalidJobError
-from .values import ChatId, Delivery, JobSpec, Misfire
+from .rules import MINIMUM_INTERVAL_US as MIN_INTERVAL_US
+from .values import CatchUp, ChatId, Delivery, JobSpec, Misfire, Overlap
 
 MAX_TEXT: Final = 512
 MAX_PAYLOAD_BYTES: Final = 1_048_576
 MAX_PAYLOAD_DEPTH: Final = 200
 MAX_ATTEMPTS: Final = 1_000_000
-MIN_INTERVAL_US: Final = rules.MINIMUM_INTERVAL_US
+MAX_CATCH_UP: Final = 1_000
+DEFAULT_CATCH_UP: Final = 100
+MAX_PARALLEL: Final = 1_000
 MAX_INTERVAL_US: Final = 36_525 * 86_400_000_000
 MAX_INSTANT: Final = 253_402_300_799_999_999
 DEFAULT_TIME_LIMIT_US: Final = 60_000_000
@@ -31,6 +34,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _DELIVERIES: Final = {choice.value: choice.value for choice in Delivery}
 _MISFIRES: Final = {choice.value: choice.value for choice in Misfire}
+_CATCH_UPS: Final = {choice.value: choice.value for choice in CatchUp}
+_OVERLAPS: Final = {choice.value: choice.value for choice in Overlap}
+_NUMBERED: Final = re.compile(r"(\w+)\(\s*([0-9]{1,9})\s*\)")
 _encode: Final = json.JSONEncoder(
     allow_nan=False, ensure_ascii=False, check_circular=False, separators=(",", ":")
 ).encode
@@ -66,36 +72,36 @@ def chat_key(value: object, what: str) -> ChatId | None:
     if type(value) is int:
         if -(2**63) <= value < 2**63:
             return value
-        raise InvalidJobError(f"{what} is {_shown(value)}, but must fit into 64 bits")
+        raise InvalidJobError(f"{what} is {shown(value)}, but must fit into 64 bits")
     if isinstance(value, str):
         return _text(value, what)
-    raise InvalidJobError(f"{what} is {_shown(value)}, but must be a whole number, text or None")
+    raise InvalidJobError(f"{what} is {shown(value)}, but must be a whole number, text or None")
 
 
 def instant(at: object, what: str) -> int:
     """An aware datetime as microseconds since the epoch, exact to the microsecond."""
     if not isinstance(at, datetime):
-        raise InvalidJobError(f"{what} is {_shown(at)}, but must be a datetime with a time zone")
+        raise InvalidJobError(f"{what} is {shown(at)}, but must be a datetime with a time zone")
     if at.utcoffset() is None:
         raise InvalidJobError(
             f"{what} is {at.isoformat()} without a time zone, so it names no instant: give it one, as in "
             f"pendulum.instance(value, tz='Europe/Berlin')"
         )
-    return _in_range(timedelta.__floordiv__(datetime.__sub__(at, _EPOCH), _MICROSECOND), f"{what} is {at.isoformat()}")
+    return in_range(timedelta.__floordiv__(datetime.__sub__(at, _EPOCH), _MICROSECOND), f"{what} is {at.isoformat()}")
 
 
 def interval_us(value: object, what: str) -> int:
     """Seconds, or a timedelta, as microseconds: from a millisecond up to a hundred years."""
     us = _microseconds(value, what)
     if not MIN_INTERVAL_US <= us <= MAX_INTERVAL_US:
-        raise InvalidJobError(f"{what} is {_shown(value)}, but must be from 1 millisecond to 36525 days")
+        raise InvalidJobError(f"{what} is {shown(value)}, but must be from 1 millisecond to 36525 days")
     return us
 
 
 def delay_us(value: object, what: str, now: int = 0) -> int:
     """Like an interval, but zero and less mean at once. What leads from `now` past year 9999 is refused."""
     us = max(0, _microseconds(value, what))
-    _in_range(now + us, f"{what} is {_shown(value)}")
+    in_range(now + us, f"{what} is {shown(value)}")
     return us
 
 
@@ -127,51 +133,63 @@ def job_spec(
     chat_id: object = None,
     user_id: object = None,
     thread_id: object = None,
-    every_us: int | None = None,
-    rest_us: int | None = None,
+    rule: str | None = None,
+    zone: str | None = None,
+    local_at: str | None = None,
     delivery: str = Delivery.AT_MOST_ONCE,
     misfire: str = Misfire.RUN_LATE,
     grace: Duration | None = None,
+    catch_up: str = CatchUp.ONE,
+    overlap: str = Overlap.QUEUE_ONE,
+    stale_after: Duration | None = None,
     attempts: int | None = None,
     time_limit: Duration | None = None,
     due_until: int | None = None,
 ) -> JobSpec:
-    """A job as it may be stored. `due_at`, `every_us` and `rest_us` are microseconds, made by the functions above."""
+    """A job as it may be stored. `due_at`, `rule`, `zone` and `local_at` are made by `planning.plan`.
+
+    `catch_up` is `none`, `one`, `all` or `all(n)`; `overlap` is `skip`, `queue_one` or `parallel(n)`.
+    """
     try:
         return JobSpec(
             _text(job_id, "a job's id"),
             _text(handler, "a handler's name"),
             due_at
             if type(due_at) is int and 0 <= due_at <= MAX_INSTANT
-            else _in_range(due_at, f"its due time is {_shown(due_at)}"),
+            else in_range(due_at, f"its due time is {shown(due_at)}"),
             "null" if payload is None else payload_text(payload),
             chat_id if chat_id is None else chat_key(chat_id, "chat_id"),
             user_id if user_id is None else chat_key(user_id, "user_id"),
             thread_id if thread_id is None else chat_key(thread_id, "thread_id"),
-            None if every_us is None and rest_us is None else _rule(every_us, rest_us),
+            rule,
             _choice(delivery, _DELIVERIES, "delivery"),
             _choice(misfire, _MISFIRES, "misfire"),
             None if grace is None else delay_us(grace, "grace"),
             None if attempts is None else _count(attempts),
             DEFAULT_TIME_LIMIT_US if time_limit is None else interval_us(time_limit, "time_limit"),
             due_until,
+            zone,
+            local_at,
+            *_numbered(catch_up, _CATCH_UPS, "catch_up", MAX_CATCH_UP),
+            *_overlap(overlap, chat_id),
+            None if stale_after is None else delay_us(stale_after, "stale_after"),
         )
     except InvalidJobError as error:
-        raise InvalidJobError(f"job {_shown(job_id)}: {error}") from None
+        raise InvalidJobError(f"job {shown(job_id)}: {error}") from None
 
 
 def _text(value: object, what: str) -> str:
     if not isinstance(value, str):
-        raise InvalidJobError(f"{what} is {_shown(value)}, but must be text")
+        raise InvalidJobError(f"{what} is {shown(value)}, but must be text")
     if not 1 <= len(value) <= MAX_TEXT:
         raise InvalidJobError(f"{what} has {len(value)} characters, but must have 1 to {MAX_TEXT}")
     if "\0" in value:
-        raise InvalidJobError(f"{what} is {_shown(value)}, but must not hold NUL")
+        raise InvalidJobError(f"{what} is {shown(value)}, but must not hold NUL")
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise InvalidJobError(f"{what} is {_shown(value)}, but must not hold a lone surrogate") from None
+            raise InvalidJobError(f"{what} is {shown(value)}, but must not hold a lone surrogate") from None
     return value if type(value) is str else str.__str__(value)
 
 
@@ -187,7 +205,7 @@ def _microseconds(value: object, what: str) -> int:
         return value * 1_000_000
     if type(value) is float and math.isfinite(value):
         return round(value * 1_000_000) if abs(value) < 1e15 else int(value) * 1_000_000
-    raise InvalidJobError(f"{what} is {_shown(value)}, but must be a number of seconds or a duration")
+    raise InvalidJobError(f"{what} is {shown(value)}, but must be a number of seconds or a duration")
 
 
 def _is_calendar_time(value: object) -> bool:
@@ -196,33 +214,47 @@ def _is_calendar_time(value: object) -> bool:
     return bool(value.years or value.months)
 
 
-def _in_range(us: object, what: str) -> int:
+def in_range(us: object, what: str) -> int:
+    """An instant that can be stored."""
     if type(us) is not int or not 0 <= us <= MAX_INSTANT:
         raise InvalidJobError(f"{what}, but must lie in the years 1970 to 9999")
     return us
-
-
-def _rule(every_us: int | None, rest_us: int | None) -> str:
-    if every_us is not None and rest_us is not None:
-        raise InvalidJobError("every_us and rest_us are two different rhythms: give one of them")
-    step = rest_us if every_us is None else every_us
-    if type(step) is not int or not MIN_INTERVAL_US <= step <= MAX_INTERVAL_US:
-        raise InvalidJobError(
-            f"its interval is {_shown(step)} microseconds, but must be from 1 millisecond to 36525 days"
-        )
-    return rules.rest(step) if every_us is None else rules.every(step)
 
 
 def _choice(value: object, choices: dict[str, str], what: str) -> str:
     try:
         return choices[value]  # type: ignore[index]
     except (KeyError, TypeError):
-        raise InvalidJobError(f"{what} is {_shown(value)}, but must be one of {', '.join(choices)}") from None
+        raise InvalidJobError(f"{what} is {shown(value)}, but must be one of {', '.join(choices)}") from None
+
+
+def _numbered(value: object, choices: dict[str, str], what: str, most: int) -> tuple[str, int | None]:
+    """`one` as it is, and `all(10)` as `all` and 10. What takes a number is `all` and `parallel`."""
+    text = value if isinstance(value, str) else ""
+    if text in choices and text not in (CatchUp.ALL, Overlap.PARALLEL):
+        return choices[text], None
+    found = _NUMBERED.fullmatch(text)
+    kind, number = (found[1], int(found[2])) if found else (text, DEFAULT_CATCH_UP)
+    if kind not in (CatchUp.ALL, Overlap.PARALLEL) or kind not in choices or (kind == Overlap.PARALLEL and not found):
+        forms = ", ".join(f"{form}(n)" if form in (CatchUp.ALL, Overlap.PARALLEL) else form for form in choices)
+        raise InvalidJobError(f"{what} is {shown(value)}, but must be one of {forms}")
+    if not 1 <= number <= most:
+        raise InvalidJobError(f"{what} is {shown(value)}, but the number must be from 1 to {most}")
+    return str(kind), number
+
+
+def _overlap(value: object, chat_id: object) -> tuple[str, int | None]:
+    overlap, most = _numbered(value, _OVERLAPS, "overlap", MAX_PARALLEL)
+    if most is not None and most > 1 and chat_id is not None:
+        raise InvalidJobError(
+            f"overlap is {value}, but jobs of one chat run one at a time: leave it out, or schedule without a chat_id"
+        )
+    return overlap, most
 
 
 def _count(value: object) -> int:
     if type(value) is not int or not 1 <= value <= MAX_ATTEMPTS:
-        raise InvalidJobError(f"attempts is {_shown(value)}, but must be a whole number from 1 to {MAX_ATTEMPTS}")
+        raise InvalidJobError(f"attempts is {shown(value)}, but must be a whole number from 1 to {MAX_ATTEMPTS}")
     return value
 
 
@@ -273,7 +305,7 @@ def _not_json(value: object, where: str) -> InvalidJobError:
     kind = type(value).__name__
     hint = "give text" if where else _HINTS.get(kind, "give plain dict, list, str, int, float, bool or None")
     return InvalidJobError(
-        f"the payload holds {_shown(value)} ({kind}) {where}".rstrip()
+        f"the payload holds {shown(value)} ({kind}) {where}".rstrip()
         + f", which would not come back from JSON as it is: {hint}"
     )
 
@@ -284,7 +316,7 @@ def _too_large() -> InvalidJobError:
     )
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A value for a message: short, and printable whatever it holds."""
     if isinstance(value, (str, bytes, bytearray)):
         value = value[:61]

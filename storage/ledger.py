@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from .connection import Connection, Row, Value
+from .parts import told_id
 from .values import Ending
 
 INSERT: Final = (
@@ -31,8 +32,9 @@ def row(owner: Sequence[Value], attempts: int, ending: Ending) -> Row:
     seq = owner[1]
     assert isinstance(seq, int)
     began = ending.finished_at if ending.started_at is None else ending.started_at
+    job_id = owner[0]
     return (
-        _told(owner[0]),
+        _told(told_id(job_id) if type(job_id) is str and "\0" in job_id else job_id),
         seq,
         _told(owner[2]),
         _told(owner[3]),
@@ -72,3 +74,11 @@ def free_due_at(connection: Connection, seq: int, now: int) -> int:
 def whole(value: Value, otherwise: int) -> int:
     """A number as it should stand in the row, or `otherwise` where the row is broken."""
     return value if type(value) is int else otherwise
+
+
+def number(text: Value) -> int | None:
+    """A number that is stored as text, or None where it is none."""
+    try:
+        return int(text) if type(text) is str else None
+    except ValueError:
+        return None

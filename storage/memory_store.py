@@ -3,11 +3,14 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from .ledger import run_key, storable
-from .memory_tables import MemoryTables, State
+from .ledger import storable
+from .memory_rows import claimed_row, due_row, in_scope, job_row, run_order, stands
+from .memory_tables import State
+from .memory_zones import MemoryZones
+from .parts import part_id, placed_after
 from .states import Event, after, after_settlement
 from .values import (
-    WAITING,
+    SNOOZE,
     ChatId,
     Claim,
     ClaimedRow,
@@ -19,9 +22,11 @@ from .values import (
     JobSpec,
     OccurrenceRow,
     Outcome,
+    Place,
     Placed,
     Removed,
     RunOrder,
+    Scope,
     SessionRow,
     Settlement,
     Status,
@@ -29,7 +34,7 @@ from .values import (
 )
 
 
-class MemoryStore(MemoryTables):
+class MemoryStore(MemoryZones):
     """A `Store` of dictionaries. A transaction that fails is undone step by step."""
 
     def close(self) -> None:
@@ -44,7 +49,7 @@ class MemoryStore(MemoryTables):
                 self._last_seq += 1
                 status = Status(after(None, Event.SCHEDULE))
                 self._write(self._last_seq, State(spec, self._last_seq, status, spec.due_at, spec.due_at))
-                placed[job_id] = Placed(self._last_seq, removed.seq if removed else None)
+                placed[job_id] = placed_after(self._last_seq, removed)
         return [placed[spec.id] for spec in specs]
 
     def cancel(self, ids: Sequence[str], now: int) -> list[Removed | None]:
@@ -60,23 +65,27 @@ class MemoryStore(MemoryTables):
             due_at, next_due_at = min(self._free_due_at(row.seq, now), row.due_at - 1), row.due_at
         moved = row._replace(next_attempt_at=now, due_at=due_at, next_due_at=next_due_at, waiting_for=None)
         with self.transaction():
-            self._write(row.seq, moved)
+            self._write(row.seq, moved._replace(held_by=None, held_from=None, held_until=None))
         return True
 
     def redrive(self, job_id: str, now: int) -> bool:
-        row = self._find(job_id)
-        if row is None or row.status is not Status.PARKED:
-            return False
-        status = Status(after(row.status, Event.REDRIVE))
-        due_at = self._free_due_at(row.seq, now)
+        own = self._find(job_id)
+        rows = [own] if own is not None else []
+        parked = [row for row in (*rows, *self._find_parts(job_id)) if row.status is Status.PARKED]
         with self.transaction():
-            self._write(row.seq, State(row.spec, row.seq, status, due_at, now, row.next_due_at))
-        return True
+            for row in parked:
+                status = Status(after(row.status, Event.REDRIVE))
+                due_at = self._free_due_at(row.seq, now)
+                self._write(row.seq, row.afresh(status, due_at, now, row.next_due_at))
+        return bool(parked)
 
     def get(self, job_id: str) -> JobRow | None:
         row = self._find(job_id)
         if row is not None:
-            return _job_row(row)
+            return job_row(row)
+        parts = self._find_parts(job_id)
+        if parts:
+            return job_row(parts[0])
         ended = self.history(job_id=job_id, limit=1)
         return told_from_ledger(ended[0]) if ended else None
 
@@ -86,20 +95,33 @@ class MemoryStore(MemoryTables):
         chat_id: ChatId | None = None,
         status: str | None = None,
         limit: int = 100,
-        after: str | None = None,
+        after: str | Place | None = None,
     ) -> list[JobRow]:
         wanted = [
             row
             for row in self._rows.values()
-            if (chat_id is None or row.spec.chat_id == chat_id) and (status is None or _is(row, status))
+            if (chat_id is None or row.spec.chat_id == chat_id) and (status is None or stands(row, status))
         ]
         wanted.sort(key=State.order)
         if after is not None:
-            last = self.get(after)
-            if last is None:
+            place = after if isinstance(after, Place) else self._place_of(after)
+            if place is None:
                 return []
-            wanted = [row for row in wanted if row.order() > (last.due_at, last.seq)]
-        return [_job_row(row) for row in wanted[:limit]]
+            wanted = [row for row in wanted if row.order() > place]
+        return [job_row(row) for row in wanted[:limit]]
+
+    def select(
+        self, *, scope: str, key: ChatId | None, user_id: ChatId | None = None, after: int = 0, limit: int
+    ) -> list[JobRow]:
+        wanted = [
+            row
+            for seq, row in sorted(self._rows.items())
+            if seq > after
+            and row.series is None
+            and (user_id is None or row.spec.user_id == user_id)
+            and in_scope(row, Scope(scope), key)
+        ]
+        return [job_row(row)._replace(payload=None) for row in wanted[:limit]]
 
     def history(
         self,
@@ -140,25 +162,30 @@ class MemoryStore(MemoryTables):
     def due(self, now: int, limit: int, after: Cursor | None = None) -> list[DueRow]:
         start = bisect_right(self._due, tuple(after)) if after else 0
         end = bisect_left(self._due, (now + 1, -1))
-        return [_due_row(self._rows[seq]) for _, seq in self._due[start : min(end, start + limit)]]
+        return [due_row(self._rows[seq]) for _, seq in self._due[start : min(end, start + limit)]]
 
     def next_attempt_at(self, after: Cursor | None = None) -> int | None:
         start = bisect_right(self._due, tuple(after)) if after else 0
         return self._due[start][0] if start < len(self._due) else None
 
-    def wait(self, seqs: Sequence[int], reason: str) -> None:
+    def leads_chat(self, chat_id: ChatId, place: Cursor) -> bool:
+        return not any(self._rows[seq].spec.chat_id == chat_id for at, seq in self._due if (at, seq) < tuple(place))
+
+    def wait(self, seqs: Sequence[int], reason: str, now: int) -> None:
         with self.transaction():
             for seq in seqs:
                 row = self._rows.get(seq)
                 if row is not None and row.status is Status.SCHEDULED:
-                    self._write(seq, row._replace(waiting_for=storable(reason)))
+                    held_from = now if row.held_from is None else row.held_from
+                    self._write(seq, row._replace(waiting_for=storable(reason), held_from=held_from))
 
-    def release(self, reason: str, limit: int) -> int:
+    def release(self, reason: str, limit: int, now: int, *, held_by: str | None = None) -> int:
+        held = storable(reason if held_by is None else held_by)
         found = [row for row in self._rows.values() if row.waiting_for == storable(reason)]
         found.sort(key=lambda row: (row.next_attempt_at or 0, row.seq))
         with self.transaction():
             for row in found[:limit]:
-                self._write(row.seq, row._replace(waiting_for=None))
+                self._write(row.seq, row._replace(waiting_for=None, held_by=held, held_until=now))
         return len(found[:limit])
 
     def waiting(self, prefix: str) -> list[str]:
@@ -185,20 +212,50 @@ class MemoryStore(MemoryTables):
                 )
                 self._write(row.seq, row)
                 session = self._sessions.get((row.spec.chat_id, row.spec.user_id))
-                orders.append(_run_order(row, session.data if session else None))
+                orders.append(run_order(row, session.data if session else None))
         return orders
 
-    def skip(self, seq: int, ending: Ending, next_due_at: int | None) -> None:
+    def snooze(self, seq: int, next_attempt_at: int, now: int) -> bool:
+        row = self._rows.get(seq)
+        if row is None or row.status is not Status.SCHEDULED:
+            return False
+        put_off = row._replace(next_attempt_at=next_attempt_at, waiting_for=None)
+        with self.transaction():
+            self._write(seq, put_off._replace(held_by=SNOOZE, held_from=now, held_until=next_attempt_at))
+        return True
+
+    def spawn(self, seq: int, due_at: int, next_due_at: int | None, now: int) -> Placed | None:
+        row = self._rows.get(seq)
+        if row is None or row.status is not Status.SCHEDULED or row.series is not None:
+            return None
+        planned_at = due_at
+        while part_id(row.spec.id, planned_at) in self._seq_by_id:
+            planned_at += 1
+        with self.transaction():
+            self._last_seq += 1
+            body = row.spec._replace(id=part_id(row.spec.id, planned_at), rule=None, local_at=None)
+            status = Status(after(None, Event.SCHEDULE))
+            part = State(body, self._last_seq, status, planned_at, due_at, series=seq)
+            part = part._replace(held_by=row.held_by, held_from=row.held_from, held_until=row.held_until)
+            self._write(part.seq, part)
+            self._write(seq, None if next_due_at is None else row.afresh(row.status, next_due_at, next_due_at))
+        return Placed(part.seq, None)
+
+    def parts(self, seq: int) -> int:
+        return sum(row.series == seq and row.status is not Status.PARKED for row in self._rows.values())
+
+    def skip(self, seq: int, endings: Sequence[Ending], next_due_at: int | None) -> None:
         to = after(Status.SCHEDULED, Event.SKIP, goes_on=next_due_at is not None)
         row = self._rows.get(seq)
         if row is None or row.status is not Status.SCHEDULED:
             return
         with self.transaction():
-            self._record(row, ending)
+            for ending in endings:
+                self._record(row, ending)
             if next_due_at is None:
                 self._write(seq, None)
             else:
-                self._write(seq, State(row.spec, seq, Status(to), next_due_at, next_due_at))
+                self._write(seq, row.afresh(Status(to), next_due_at, next_due_at))
 
     def park(self, seq: int, reason: str, now: int) -> None:
         row = self._rows.get(seq)
@@ -207,13 +264,10 @@ class MemoryStore(MemoryTables):
         with self.transaction():
             self._record(row, Ending(Outcome.FAILED, row.due_at, now, reason=reason))
             status = Status(after(row.status, Event.PARK))
-            self._write(
-                seq,
-                row._replace(status=status, next_attempt_at=None, waiting_for=None, reason=storable(reason)),
-            )
+            self._write(seq, row.idle(status, None, reason))
 
     def claimed(self) -> list[ClaimedRow]:
-        return [_claimed_row(row) for row in self._rows.values() if row.status is Status.CLAIMED]
+        return [claimed_row(row) for row in self._rows.values() if row.status is Status.CLAIMED]
 
     def claims(self, seqs: Sequence[int]) -> dict[int, ClaimedRow]:
         wanted = set(seqs)
@@ -251,12 +305,20 @@ class MemoryStore(MemoryTables):
             for row in excess:
                 self._drop(self._ledger, row.number)
                 self._drop(self._recorded, (row.job_seq, row.due_at))
+            for number in [number for number, kept in self._outages.items() if kept.ended_at < finished_before]:
+                self._drop(self._outages, number)
             for client in [client for client, kept in self._replies.items() if kept[2] < finished_before]:
                 self._drop(self._replies, client)
         return len(excess)
 
     def check(self) -> list[str]:
-        return []
+        series = (self._rows.get(row.series) for row in self._rows.values() if row.series is not None)
+        nested = [row.seq for row in series if row is not None and row.series is not None]
+        unknown = [scope for scope, _ in self._pauses if scope not in list(Scope)]
+        return [
+            *(f"a part of a job belongs to a part: {seq}" for seq in nested),
+            *(f"a pause's scope is unknown: {scope!r}" for scope in unknown),
+        ]
 
     def _settle(self, settlement: Settlement, now: int) -> bool:
         to = after_settlement(settlement)
@@ -267,112 +329,30 @@ class MemoryStore(MemoryTables):
         if ending is not None:
             self._record(row, ending)
         if to is Status.PARKED:
-            idle = State(row.spec, row.seq, to, row.due_at, None, row.next_due_at, *row[6:9])
-            self._write(row.seq, idle._replace(reason=storable(settlement.reason)))
+            self._write(row.seq, row.idle(to, None, settlement.reason))
         elif to is Status.SCHEDULED:
             attempt_at = next_due_at if settlement.next_attempt_at is None else settlement.next_attempt_at
+            attempts, crashes, context_failures = settlement[6:9]
+            idle = row.idle(to, attempt_at, settlement.reason)
+            idle = idle._replace(attempts=attempts, crashes=crashes, context_failures=context_failures)
             if next_due_at is None or ending is None:
-                kept = row.next_due_at if next_due_at is None else next_due_at
-                idle = State(row.spec, row.seq, to, row.due_at, attempt_at, kept, *settlement[6:9])
+                idle = idle._replace(next_due_at=row.next_due_at if next_due_at is None else next_due_at)
             else:
-                idle = State(row.spec, row.seq, to, next_due_at, attempt_at, None, *settlement[6:9])
-            self._write(row.seq, idle._replace(reason=storable(settlement.reason)))
+                by, held_from, held_until = settlement.held or (None, None, None)
+                idle = idle._replace(due_at=next_due_at, next_due_at=None)
+                idle = idle._replace(held_by=storable(by), held_from=held_from, held_until=held_until)
+            self._write(row.seq, idle)
         else:
             self._write(row.seq, None)
         if settlement.session_set is not None or settlement.session_remove:
-            self._patch_session(row, settlement, now)
+            key = (row.spec.chat_id, row.spec.user_id)
+            self._patch_session(key, settlement.session_set, settlement.session_remove, now)
         if settlement.cancelled:
             self.cancel(settlement.cancelled, now)
         if settlement.scheduled:
             self.put(settlement.scheduled, now)
         return True
 
-
-def _job_row(row: State) -> JobRow:
-    spec, claimed = row.spec, row.status is Status.CLAIMED
-    return JobRow(
-        id=spec.id,
-        handler=spec.handler,
-        status=row.status.value,
-        due_at=row.due_at,
-        next_attempt_at=row.next_attempt_at,
-        chat_id=spec.chat_id,
-        user_id=spec.user_id,
-        thread_id=spec.thread_id,
-        payload=spec.payload,
-        rule=spec.rule,
-        delivery=str(spec.delivery),
-        attempts=row.attempts,
-        waiting_for=row.waiting_for,
-        reason=row.reason,
-        host=row.host if claimed else None,
-        claimed_at=row.claimed_at if claimed else None,
-        seq=row.seq,
-        due_until=spec.due_until,
-    )
-
-
-def _due_row(row: State) -> DueRow:
-    spec = row.spec
-    return DueRow(
-        seq=row.seq,
-        next_attempt_at=row.next_attempt_at or 0,
-        due_at=row.due_at,
-        next_due_at=row.next_due_at,
-        handler=spec.handler,
-        chat_id=spec.chat_id,
-        rule=spec.rule,
-        misfire=str(spec.misfire),
-        grace_us=spec.grace_us,
-        attempts=row.attempts,
-        crashes=row.crashes,
-        time_limit_us=spec.time_limit_us,
-        id=spec.id,
-    )
-
-
-def _run_order(row: State, session: str | None) -> RunOrder:
-    spec = row.spec
-    return RunOrder(
-        seq=row.seq,
-        token=row.token,
-        id=spec.id,
-        handler=spec.handler,
-        chat_id=spec.chat_id,
-        user_id=spec.user_id,
-        thread_id=spec.thread_id,
-        payload=spec.payload,
-        session=session,
-        due_at=row.due_at,
-        attempt=row.attempts,
-        time_limit_us=spec.time_limit_us,
-        run_key=run_key(row.seq, row.due_at),
-    )
-
-
-def _claimed_row(row: State) -> ClaimedRow:
-    spec = row.spec
-    return ClaimedRow(
-        seq=row.seq,
-        token=row.token,
-        id=spec.id,
-        handler=spec.handler,
-        chat_id=spec.chat_id,
-        host=row.host,
-        due_at=row.due_at,
-        next_due_at=row.next_due_at,
-        attempts=row.attempts,
-        crashes=row.crashes,
-        context_failures=row.context_failures,
-        rule=spec.rule,
-        delivery=str(spec.delivery),
-        max_attempts=spec.max_attempts,
-        lease_until=row.lease_until,
-        claimed_at=row.claimed_at,
-    )
-
-
-def _is(row: State, status: str) -> bool:
-    if status == WAITING:
-        return row.status == Status.SCHEDULED and row.waiting_for is not None
-    return row.status == status
+    def _place_of(self, job_id: str) -> tuple[int, int] | None:
+        last = self.get(job_id)
+        return None if last is None else (last.due_at, last.seq)

@@ -15,7 +15,37 @@ from .errors import NewerSchemaError, StorageCorruptError
 
 Step = Callable[[SqliteDatabase], None]
 
-STEPS: Final[Mapping[int, Step]] = {}
+# Spelled out, as what a step does must not change when the models do.
+_TO_2: Final = (
+    'ALTER TABLE "job" ADD COLUMN "zone" TEXT',
+    'ALTER TABLE "job" ADD COLUMN "local_at" TEXT',
+    """ALTER TABLE "job" ADD COLUMN "catch_up" TEXT NOT NULL DEFAULT 'one'""",
+    'ALTER TABLE "job" ADD COLUMN "catch_up_limit" INTEGER',
+    """ALTER TABLE "job" ADD COLUMN "overlap" TEXT NOT NULL DEFAULT 'queue_one'""",
+    'ALTER TABLE "job" ADD COLUMN "overlap_limit" INTEGER',
+    'ALTER TABLE "job" ADD COLUMN "stale_after_us" INTEGER',
+    'ALTER TABLE "job" ADD COLUMN "series" INTEGER',
+    "CREATE INDEX job_zone ON job (zone, seq) WHERE zone IS NOT NULL",
+    "CREATE INDEX job_series ON job (series) WHERE series IS NOT NULL",
+    'ALTER TABLE "job_state" ADD COLUMN "held_by" TEXT',
+    'ALTER TABLE "job_state" ADD COLUMN "held_from" INTEGER',
+    'ALTER TABLE "job_state" ADD COLUMN "held_until" INTEGER',
+    'DROP TABLE "lane"',
+    'CREATE TABLE "pause" ("number" INTEGER NOT NULL PRIMARY KEY, "scope" TEXT NOT NULL, "key" NOT NULL, '
+    '"since" INTEGER NOT NULL, "until" INTEGER, "on_resume" TEXT NOT NULL, "reason" TEXT)',
+    "CREATE UNIQUE INDEX pause_key ON pause (scope, key)",
+    'CREATE TABLE "outage" ("number" INTEGER NOT NULL PRIMARY KEY, "began_at" INTEGER NOT NULL, '
+    '"ended_at" INTEGER NOT NULL, "kind" TEXT NOT NULL)',
+    'CREATE TABLE "zone" ("name" TEXT NOT NULL PRIMARY KEY, "changes" TEXT NOT NULL)',
+)
+
+
+def _to_2(database: SqliteDatabase) -> None:
+    for sql in _TO_2:
+        answer(database, sql)
+
+
+STEPS: Final[Mapping[int, Step]] = {1: _to_2}
 """By the version that a step leaves behind: the step from 1 to 2 stands under 1."""
 
 

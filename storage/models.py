@@ -7,10 +7,10 @@ from typing import Final
 
 from peewee import SQL, BareField, BigIntegerField, IntegerField, Model, SchemaManager, SqliteDatabase, TextField
 
-from .values import Outcome, Status
+from .values import CatchUp, Outcome, Overlap, Status
 
 APPLICATION_ID: Final = 0x42524E47
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 # A partial index serves a query only where the query spells its condition in the same way.
 DUE: Final = f"status = '{Status.SCHEDULED}' AND waiting_for IS NULL"
@@ -22,7 +22,11 @@ FAILED: Final = f"outcome = '{Outcome.FAILED}'"
 
 
 class Job(Model):
-    """What to do. `seq` is the generation: a replaced job gets a new one, and none is ever used twice."""
+    """What to do. `seq` is the generation: a replaced job gets a new one, and none is ever used twice.
+
+    `series` is the seq of the job of which this row is one run that goes beside others: a part. A part's id is that
+    job's, a NUL and its due time. The door refuses NUL, so no other job can bear it.
+    """
 
     seq = BigIntegerField(primary_key=True)
     id = TextField(unique=True)
@@ -39,6 +43,14 @@ class Job(Model):
     time_limit_us = BigIntegerField()
     due_until = BigIntegerField(null=True)
     created_at = BigIntegerField()
+    zone = TextField(null=True)
+    local_at = TextField(null=True)
+    catch_up = TextField(constraints=[SQL(f"DEFAULT '{CatchUp.ONE}'")])
+    catch_up_limit = BigIntegerField(null=True)
+    overlap = TextField(constraints=[SQL(f"DEFAULT '{Overlap.QUEUE_ONE}'")])
+    overlap_limit = BigIntegerField(null=True)
+    stale_after_us = BigIntegerField(null=True)
+    series = BigIntegerField(null=True)
 
 
 class JobState(Model):
@@ -58,6 +70,9 @@ class JobState(Model):
     host = TextField(null=True)
     claimed_at = BigIntegerField(null=True)
     lease_until = BigIntegerField(null=True)
+    held_by = TextField(null=True)
+    held_from = BigIntegerField(null=True)
+    held_until = BigIntegerField(null=True)
 
     class Meta:
         table_name = "job_state"
@@ -99,13 +114,32 @@ class Session(Model):
     updated_at = BigIntegerField()
 
 
-class Lane(Model):
-    """A chat's pause, block or wait."""
+class Pause(Model):
+    """What holds up a job, a chat, a handler or all. The key of a pause of all is ''."""
 
-    chat_id = BareField(unique=True)
-    state = TextField()
-    reason = TextField(null=True)
+    number = BigIntegerField(primary_key=True)
+    scope = TextField()
+    key = BareField()
+    since = BigIntegerField()
     until = BigIntegerField(null=True)
+    on_resume = TextField()
+    reason = TextField(null=True)
+
+
+class Outage(Model):
+    """A time in which no job could run."""
+
+    number = BigIntegerField(primary_key=True)
+    began_at = BigIntegerField()
+    ended_at = BigIntegerField()
+    kind = TextField()
+
+
+class Zone(Model):
+    """How a zone's offsets change, as far as the due times that are stored were reckoned with it."""
+
+    name = TextField(primary_key=True)
+    changes = TextField()
 
 
 class Reply(Model):
@@ -124,9 +158,11 @@ class Meta(Model):
     value = TextField()
 
 
-MODELS: Final = (Job, JobState, Occurrence, Session, Lane, Reply, Meta)
+MODELS: Final = (Job, JobState, Occurrence, Session, Reply, Meta, Pause, Outage, Zone)
 
 Job.add_index(SQL("CREATE INDEX job_chat ON job (chat_id) WHERE chat_id IS NOT NULL"))
+Job.add_index(SQL("CREATE INDEX job_zone ON job (zone, seq) WHERE zone IS NOT NULL"))
+Job.add_index(SQL("CREATE INDEX job_series ON job (series) WHERE series IS NOT NULL"))
 JobState.add_index(SQL(f"CREATE INDEX job_state_due ON job_state (next_attempt_at, seq) WHERE {DUE}"))
 JobState.add_index(
     SQL(f"CREATE INDEX job_state_waiting ON job_state (waiting_for, next_attempt_at, seq) WHERE {WAITING}")
@@ -140,6 +176,7 @@ Occurrence.add_index(SQL("CREATE INDEX occurrence_chat ON occurrence (chat_id) W
 Occurrence.add_index(SQL(f"CREATE INDEX occurrence_failed ON occurrence (job_id) WHERE {FAILED}"))
 Occurrence.add_index(SQL(f"CREATE INDEX occurrence_unusual ON occurrence (outcome) WHERE {UNUSUAL}"))
 Session.add_index(SQL("CREATE INDEX session_key ON session (chat_id, user_id)"))
+Pause.add_index(SQL("CREATE UNIQUE INDEX pause_key ON pause (scope, key)"))
 
 
 def create_all(database: SqliteDatabase) -> None:

@@ -6,10 +6,11 @@ from typing import Final
 
 from . import ledger, models
 from .connection import Row, Value
+from .parts import told_id
 from .shapes import CLAIMED_SHAPE, DUE_SHAPE, ORDER_SHAPE
 from .sqlite_requests import SqliteRequests
 from .states import Event, after
-from .values import Claim, ClaimedRow, Cursor, DueRow, Ending, Outcome, RunOrder, Status
+from .values import ChatId, Claim, ClaimedRow, Cursor, DueRow, Ending, Outcome, RunOrder, Status
 
 UNREADABLE: Final = "the stored job can't be read"
 IDLE: Final = "waiting_for = NULL, token = NULL, host = NULL, claimed_at = NULL, lease_until = NULL"
@@ -22,13 +23,21 @@ _AMONG: Final = "seq IN (SELECT value FROM json_each(?))"
 
 _DUE: Final = (
     "SELECT s.seq, s.next_attempt_at, s.due_at, s.next_due_at, j.handler, j.chat_id, j.rule, j.misfire, j.grace_us, "
-    "s.attempts, s.crashes, j.time_limit_us, j.id FROM job_state s CROSS JOIN job j ON j.seq = s.seq "
+    "s.attempts, s.crashes, j.time_limit_us, j.id, j.catch_up, j.catch_up_limit, j.overlap, j.overlap_limit, "
+    "j.stale_after_us, s.held_by, s.held_from, s.held_until, j.series "
+    "FROM job_state s CROSS JOIN job j ON j.seq = s.seq "
     f"WHERE s.{models.DUE} AND (s.next_attempt_at, s.seq) > (?, ?) "
     "AND s.next_attempt_at <= ? ORDER BY s.next_attempt_at, s.seq LIMIT ?"
 )
 _NEXT: Final = (
     f"SELECT next_attempt_at FROM job_state WHERE {models.DUE} AND (next_attempt_at, seq) > (?, ?) "
     "ORDER BY next_attempt_at, seq LIMIT 1"
+)
+MOST_OF_CHAT: Final = 200
+_OF_CHAT: Final = (
+    "SELECT count(*), total(before) FROM (SELECT (s.next_attempt_at, s.seq) < (?2, ?3) AND "
+    f"s.{models.DUE} AS before FROM job j CROSS JOIN job_state s ON s.seq = j.seq WHERE j.chat_id = ?1 "
+    f"LIMIT {MOST_OF_CHAT})"
 )
 # An UPDATE that names due_at rewrites its index entry even where the value stays, so the usual claim does not.
 _CLAIM: Final = (
@@ -43,7 +52,7 @@ _ORDERS: Final = (
     "SELECT s.seq, s.token, j.id, j.handler, j.chat_id, j.user_id, j.thread_id, j.payload, "
     "(SELECT iif(typeof(data) = 'text', data, '') FROM session "
     "WHERE chat_id IS j.chat_id AND user_id IS j.user_id), "
-    "s.due_at, s.attempts, j.time_limit_us, s.seq || ':' || s.due_at, json_valid(j.payload) "
+    "s.due_at, s.attempts, j.time_limit_us, s.seq || ':' || s.due_at, json_valid(j.payload), j.series "
     f"FROM job_state s CROSS JOIN job j ON j.seq = s.seq WHERE s.{_AMONG} AND s.{models.CLAIMED}"
 )
 _OWNER: Final = (
@@ -52,7 +61,8 @@ _OWNER: Final = (
 )
 _CLAIMED: Final = (
     "SELECT s.seq, s.token, j.id, j.handler, j.chat_id, s.host, s.due_at, s.next_due_at, s.attempts, s.crashes, "
-    "s.context_failures, j.rule, j.delivery, j.max_attempts, s.lease_until, s.claimed_at "
+    "s.context_failures, j.rule, j.delivery, j.max_attempts, s.lease_until, s.claimed_at, "
+    "j.overlap, s.held_by, j.series, j.stale_after_us "
     f"FROM job_state s CROSS JOIN job j ON j.seq = s.seq WHERE s.{models.CLAIMED}"
 )
 
@@ -67,26 +77,32 @@ class SqliteClaims(SqliteRequests):
             garbled = self._connection.garbled
             unreadable = [row[0] for row in rows if not DUE_SHAPE.fits(row, garbled)]
             if not unreadable:
-                return list(map(DueRow._make, rows))
+                return [DueRow._make(row) if row[-1] is None else _part(row) for row in rows]
             self._park_unreadable(unreadable, now)
 
     def next_attempt_at(self, after: Cursor | None = None) -> int | None:
         rows = self._connection.rows(_NEXT, after or _BEFORE_ALL)
         return ledger.whole(rows[0][0], 0) if rows else None
 
-    def wait(self, seqs: Sequence[int], reason: str) -> None:
+    def leads_chat(self, chat_id: ChatId, place: Cursor) -> bool:
+        looked_at, before = self._connection.rows(_OF_CHAT, (chat_id, *place))[0]
+        return looked_at != MOST_OF_CHAT and not before
+
+    def wait(self, seqs: Sequence[int], reason: str, now: int) -> None:
         with self._connection.transaction():
             self._connection.run_many(
-                f"UPDATE job_state SET waiting_for = ? WHERE seq = ? AND status = '{Status.SCHEDULED}'",
-                [(ledger.storable(reason), seq) for seq in seqs],
+                "UPDATE job_state SET waiting_for = ?, held_from = ifnull(held_from, ?) "
+                f"WHERE seq = ? AND status = '{Status.SCHEDULED}'",
+                [(ledger.storable(reason), now, seq) for seq in seqs],
             )
 
-    def release(self, reason: str, limit: int) -> int:
+    def release(self, reason: str, limit: int, now: int, *, held_by: str | None = None) -> int:
+        held = reason if held_by is None else held_by
         with self._connection.transaction():
             return self._connection.run(
-                "UPDATE job_state SET waiting_for = NULL WHERE seq IN (SELECT seq FROM job_state "
-                f"WHERE {models.WAITING} AND waiting_for = ? ORDER BY next_attempt_at, seq LIMIT ?)",
-                (ledger.storable(reason), limit),
+                "UPDATE job_state SET waiting_for = NULL, held_by = ?, held_until = ? WHERE seq IN (SELECT seq "
+                f"FROM job_state WHERE {models.WAITING} AND waiting_for = ? ORDER BY next_attempt_at, seq LIMIT ?)",
+                (ledger.storable(held), now, ledger.storable(reason), limit),
             )
 
     def waiting(self, prefix: str) -> list[str]:
@@ -116,7 +132,8 @@ class SqliteClaims(SqliteRequests):
                 if row[13] != 1 or not ORDER_SHAPE.fits(row, garbled):
                     unreadable.append(seq)
                 else:
-                    orders[seq] = RunOrder._make(row[:13])
+                    order = RunOrder._make(row[:13])
+                    orders[seq] = order if row[14] is None else order._replace(id=told_id(order.id))
             self._park_unreadable(unreadable, now)
         return [orders.pop(seq) for seq in tokens if seq in orders]
 
@@ -137,7 +154,7 @@ class SqliteClaims(SqliteRequests):
         unreadable = [row for row in rows if not CLAIMED_SHAPE.fits(row, garbled)]
         for row in unreadable:
             self._park_unreadable([row[0]], ledger.whole(row[15], 0))
-        return [ClaimedRow._make(row) for row in rows if row not in unreadable]
+        return [_claimed_row(row) for row in rows if row not in unreadable]
 
     def _park_unreadable(self, seqs: Sequence[Value], now: int) -> None:
         """Set rows aside, scheduled or claimed, that no handler could be given."""
@@ -152,3 +169,13 @@ class SqliteClaims(SqliteRequests):
             ending = Ending(Outcome.FAILED, ledger.whole(owner[6], now), now, reason=reason)
             ledger.write(self._connection, [ledger.row(owner, ledger.whole(owner[5], 0), ending)])
             self._connection.run(PARK, (ledger.storable(reason), owner[1]))
+
+
+def _part(row: Row) -> DueRow:
+    due = DueRow._make(row)
+    return due._replace(id=told_id(due.id))
+
+
+def _claimed_row(row: Row) -> ClaimedRow:
+    claimed = ClaimedRow._make(row)
+    return claimed if claimed.series is None else claimed._replace(id=told_id(claimed.id))

@@ -7,31 +7,46 @@ from typing import Final
 
 from . import ledger
 from .connection import Connection, Row
+from .parts import placed_after, told_id, with_part
 from .states import Event, after
 from .values import Ending, JobSpec, Placed, Removed, Status
 
 SEQ_BLOCK: Final = 10_000
 
-# The columns stand as the fields of a JobSpec do, without its due time.
-_INSERT_JOB: Final = (
-    "INSERT INTO job (seq, id, handler, payload, chat_id, user_id, thread_id, rule, delivery, misfire, grace_us, "
-    "max_attempts, time_limit_us, due_until, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+# The columns stand as the fields of a JobSpec do, without its due time. Most jobs need but the first fourteen, and
+# to bind the others costs them a third more.
+_USUAL: Final = (
+    "seq, id, handler, payload, chat_id, user_id, thread_id, rule, delivery, misfire, grace_us, max_attempts, "
+    "time_limit_us, due_until"
 )
+_OTHERS: Final = "zone, local_at, catch_up, catch_up_limit, overlap, overlap_limit, stale_after_us"
+_USUALLY: Final = JobSpec("", "", 0)[14:]
+_INSERT_USUAL: Final = f"INSERT INTO job ({_USUAL}, created_at) VALUES ({', '.join('?' * 15)})"
+_INSERT_WHOLE: Final = f"INSERT INTO job ({_USUAL}, {_OTHERS}, created_at) VALUES ({', '.join('?' * 22)})"
 _INSERT_STATE: Final = (
     f"INSERT INTO job_state (seq, status, due_at, next_attempt_at) VALUES (?, '{after(None, Event.SCHEDULE)}', ?, ?)"
 )
-_OPEN: Final = (
-    "SELECT j.id, j.seq, j.handler, j.chat_id, j.user_id, s.status, s.due_at, s.attempts "
-    "FROM job j JOIN job_state s ON s.seq = j.seq WHERE "
+_OPEN: Final = "SELECT j.id, j.seq, j.handler, j.chat_id, j.user_id, s.status, s.due_at, s.attempts FROM "
+_OPEN_ONE: Final = _OPEN + "job j JOIN job_state s ON s.seq = j.seq WHERE j.id = ?"
+_OPEN_MANY: Final = _OPEN + "job j JOIN job_state s ON s.seq = j.seq WHERE j.id IN (SELECT value FROM json_each(?))"
+_ANY_PART: Final = "SELECT 1 FROM job WHERE series IS NOT NULL LIMIT 1"
+# Between an id and the same with char(1) behind it stand its parts, and nothing else.
+_OPEN_PARTS: Final = (
+    _OPEN + "json_each(?) e CROSS JOIN job j ON j.id > e.value AND j.id < e.value || char(1) "
+    "CROSS JOIN job_state s ON s.seq = j.seq"
 )
-_OPEN_ONE: Final = _OPEN + "j.id = ?"
-_OPEN_MANY: Final = _OPEN + "j.id IN (SELECT value FROM json_each(?))"
+_PARKED: Final = (
+    "SELECT j.seq FROM job j CROSS JOIN job_state s ON s.seq = j.seq "
+    f"WHERE j.id >= ?1 AND j.id < ?1 || char(1) AND s.status = '{Status.PARKED}'"
+)
+NOT_HELD: Final = "held_by = NULL, held_from = NULL, held_until = NULL"
 _MOVE_UP: Final = (
-    "UPDATE job_state SET next_attempt_at = ?, due_at = ?, next_due_at = ?, waiting_for = NULL WHERE seq = ?"
+    "UPDATE job_state SET next_attempt_at = ?, due_at = ?, next_due_at = ?, waiting_for = NULL, "
+    f"{NOT_HELD} WHERE seq = ?"
 )
 _REDRIVE: Final = (
     f"UPDATE job_state SET status = '{after(Status.PARKED, Event.REDRIVE)}', due_at = ?, next_attempt_at = ?, "
-    "attempts = 0, crashes = 0, context_failures = 0, reason = NULL, waiting_for = NULL WHERE seq = ?"
+    f"attempts = 0, crashes = 0, context_failures = 0, reason = NULL, waiting_for = NULL, {NOT_HELD} WHERE seq = ?"
 )
 
 
@@ -53,15 +68,20 @@ class SqliteRequests:
             replaced = self._take_out(list(standing), "replaced", now)
             seq = self._take_seqs(len(standing))
             placed: dict[str, Placed] = {}
-            jobs: list[Row] = []
+            usual: list[Row] = []
+            whole: list[Row] = []
             states: list[Row] = []
             for spec in standing.values():
-                jobs.append((seq, *spec[:2], *spec[3:], now))
+                if spec[14:] == _USUALLY:
+                    usual.append((seq, *spec[:2], *spec[3:14], now))
+                else:
+                    whole.append((seq, *spec[:2], *spec[3:], now))
                 states.append((seq, spec.due_at, spec.due_at))
-                earlier = replaced.get(spec.id)
-                placed[spec.id] = Placed(seq, earlier.seq if earlier else None)
+                placed[spec.id] = placed_after(seq, replaced.get(spec.id))
                 seq += 1
-            self._connection.run_many(_INSERT_JOB, jobs)
+            for sql, jobs in ((_INSERT_USUAL, usual), (_INSERT_WHOLE, whole)):
+                if jobs:
+                    self._connection.run_many(sql, jobs)
             self._connection.run_many(_INSERT_STATE, states)
         return [placed[spec.id] for spec in specs]
 
@@ -90,37 +110,37 @@ class SqliteRequests:
 
     def redrive(self, job_id: str, now: int) -> bool:
         with self._connection.transaction():
-            found = self._connection.rows(
-                "SELECT j.seq FROM job j JOIN job_state s ON s.seq = j.seq "
-                f"WHERE j.id = ? AND s.status = '{Status.PARKED}'",
-                (job_id,),
-            )
-            if not found:
-                return False
-            seq = ledger.whole(found[0][0], 0)
-            self._connection.run(_REDRIVE, (ledger.free_due_at(self._connection, seq, now), now, seq))
-        return True
+            parked = [ledger.whole(found[0], 0) for found in self._connection.rows(_PARKED, (job_id,))]
+            for seq in parked:
+                self._connection.run(_REDRIVE, (ledger.free_due_at(self._connection, seq, now), now, seq))
+        return bool(parked)
 
     def _take_out(self, ids: Sequence[str], reason: str, now: int) -> dict[str, Removed]:
-        """Remove whatever rows these ids have, and record their open occurrences as cancelled."""
+        """Remove whatever rows these ids have, parts too, and record their open occurrences as cancelled."""
         if len(ids) == 1 and ids[0].isascii():
             found = self._connection.rows(_OPEN_ONE, (ids[0],))
         else:
             found = self._connection.rows(_OPEN_MANY, (json.dumps(ids),))
-        if not found:
+        parts: list[Row] = []
+        if self._connection.rows(_ANY_PART):
+            parts = self._connection.rows(_OPEN_PARTS, (json.dumps(list(dict.fromkeys(ids))),))
+            parts.sort(key=lambda part: (ledger.whole(part[6], now), ledger.whole(part[1], 0)))
+        if not found and not parts:
             return {}
         endings: list[Row] = []
         removed: dict[str, Removed] = {}
-        for owner in found:
-            job_id, seq, status = str(owner[0]), ledger.whole(owner[1], 0), Status(str(owner[5]))
+        for owner in (*found, *parts):
+            seq, status = ledger.whole(owner[1], 0), Status(str(owner[5]))
             outcome = after(status, Event.CANCEL)
             parked = status is Status.PARKED
             due_at = ledger.free_due_at(self._connection, seq, now) if parked else ledger.whole(owner[6], now)
             ending = Ending(outcome, due_at, now, reason=reason)
             endings.append(ledger.row(owner, ledger.whole(owner[7], 0), ending))
-            removed[job_id] = Removed(seq, status.value)
+            stored = str(owner[0])
+            job_id = told_id(stored)
+            removed[job_id] = with_part(removed.get(job_id), Removed(seq, status.value), is_part=job_id != stored)
         ledger.write(self._connection, endings)
-        self._delete([gone.seq for gone in removed.values()])
+        self._delete([ledger.whole(owner[1], 0) for owner in (*found, *parts)])
         return removed
 
     def _delete(self, seqs: Sequence[int]) -> None:

@@ -8,8 +8,9 @@ from . import ledger, models
 from .connection import Row
 from .sessions import patched
 from .sqlite_claims import IDLE, PARK, SqliteClaims
+from .sqlite_requests import NOT_HELD
 from .states import Event, after, after_settlement
-from .values import Ending, Settlement, Status
+from .values import ChatId, Ending, Settlement, Status
 
 _OWNERS: Final = (
     "SELECT j.id, s.seq, j.handler, j.chat_id, j.user_id, s.token, s.attempts "
@@ -20,10 +21,12 @@ _SAME_OCCURRENCE: Final = (
     f"UPDATE job_state SET status = '{Status.SCHEDULED}', next_attempt_at = ?, next_due_at = ifnull(?, next_due_at), "
     f"attempts = ?, crashes = ?, context_failures = ?, reason = ?, {IDLE} WHERE seq = ?"
 )
-_NEXT_OCCURRENCE: Final = (
+_ONWARD: Final = (
     f"UPDATE job_state SET status = '{Status.SCHEDULED}', due_at = ?, next_attempt_at = ?, next_due_at = NULL, "
-    f"attempts = ?, crashes = ?, context_failures = ?, reason = ?, {IDLE} WHERE seq = ?"
+    f"attempts = ?, crashes = ?, context_failures = ?, reason = ?, {IDLE}"
 )
+_NEXT_OCCURRENCE: Final = f"{_ONWARD}, {NOT_HELD} WHERE seq = ?"
+_NEXT_OCCURRENCE_HELD: Final = f"{_ONWARD}, held_by = ?, held_from = ?, held_until = ? WHERE seq = ?"
 _SCHEDULED_OWNER: Final = (
     "SELECT j.id, s.seq, j.handler, j.chat_id, j.user_id, s.attempts "
     f"FROM job_state s CROSS JOIN job j ON j.seq = s.seq WHERE s.seq = ? AND s.status = '{Status.SCHEDULED}'"
@@ -47,17 +50,29 @@ class SqliteSettlements(SqliteClaims):
                         self.put(last.scheduled, now)
         return applied
 
-    def skip(self, seq: int, ending: Ending, next_due_at: int | None) -> None:
+    def skip(self, seq: int, endings: Sequence[Ending], next_due_at: int | None) -> None:
         after(Status.SCHEDULED, Event.SKIP, goes_on=next_due_at is not None)
         with self._connection.transaction():
             owners = self._connection.rows(_SCHEDULED_OWNER, (seq,))
             if not owners:
                 return
-            ledger.write(self._connection, [ledger.row(owners[0], ledger.whole(owners[0][5], 0), ending)])
+            owner, attempts = owners[0], ledger.whole(owners[0][5], 0)
+            ledger.write(self._connection, [ledger.row(owner, attempts, ending) for ending in endings])
             if next_due_at is None:
                 self._delete([seq])
             else:
-                self._connection.run(_NEXT_OCCURRENCE, (next_due_at, next_due_at, 0, 0, 0, None, seq))
+                self._go_on(seq, next_due_at)
+
+    def patch_session(
+        self, chat_id: ChatId | None, user_id: ChatId | None, set_: str | None, remove: tuple[str, ...], now: int
+    ) -> None:
+        if set_ is not None or remove:
+            with self._connection.transaction():
+                self._patch_session((chat_id, user_id), set_, remove, now)
+
+    def _go_on(self, seq: int, next_due_at: int) -> None:
+        """On to the next occurrence of a row that did not run."""
+        self._connection.run(_NEXT_OCCURRENCE, (next_due_at, next_due_at, 0, 0, 0, None, seq))
 
     def _settle_together(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
         """Settlements of different rows that neither schedule nor cancel, but for the last."""
@@ -67,6 +82,7 @@ class SqliteSettlements(SqliteClaims):
         endings: list[Row] = []
         again: list[Row] = []
         onward: list[Row] = []
+        held_up: list[Row] = []
         parked: list[Row] = []
         gone: list[int] = []
         for settlement in settlements:
@@ -88,25 +104,33 @@ class SqliteSettlements(SqliteClaims):
                 progress = (*settlement[6:9], ledger.storable(settlement.reason), seq)
                 if next_due_at is None or ending is None:
                     again.append((attempt_at, next_due_at, *progress))
-                else:
+                elif settlement.held is None:
                     onward.append((next_due_at, attempt_at, *progress))
+                else:
+                    held_by, *held = settlement.held
+                    held_up.append((next_due_at, attempt_at, *progress[:-1], ledger.storable(held_by), *held, seq))
             if settlement.session_set is not None or settlement.session_remove:
-                self._patch_session(owner, settlement, now)
+                self._patch_session(owner[3:5], settlement.session_set, settlement.session_remove, now)
         ledger.write(self._connection, endings)
-        for sql, rows in ((_SAME_OCCURRENCE, again), (_NEXT_OCCURRENCE, onward), (PARK, parked)):
+        changes = (
+            (_SAME_OCCURRENCE, again),
+            (_NEXT_OCCURRENCE, onward),
+            (_NEXT_OCCURRENCE_HELD, held_up),
+            (PARK, parked),
+        )
+        for sql, rows in changes:
             if rows:
                 self._connection.run_many(sql, rows)
         if gone:
             self._delete(gone)
         return applied
 
-    def _patch_session(self, owner: Row, settlement: Settlement, now: int) -> None:
-        key = owner[3:5]
+    def _patch_session(self, key: Row, set_: str | None, remove: Sequence[str], now: int) -> None:
         found = self._connection.rows(_SESSION, key)
         number, stored = found[0] if found else (None, None)
         if stored is not None and type(stored) is not str:
             return
-        data = patched(stored, settlement.session_set, settlement.session_remove)
+        data = patched(stored, set_, remove)
         if data is None:
             return
         if number is None:

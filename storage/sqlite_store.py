@@ -8,7 +8,7 @@ from .connection import damaged
 from .errors import StorageCorruptError
 from .opening import open_database
 from .sqlite_views import SqliteViews
-from .values import Status
+from .values import Scope, Status
 
 
 class SqliteStore(SqliteViews):
@@ -41,6 +41,7 @@ class SqliteStore(SqliteViews):
     def trim(self, *, finished_before: int, keep: int, limit: int) -> int:
         with self._connection.transaction():
             self._connection.run("DELETE FROM reply WHERE at < ?", (finished_before,))
+            self._connection.run("DELETE FROM outage WHERE ended_at < ?", (finished_before,))
             newest = self._connection.rows("SELECT max(number) FROM occurrence")[0][0]
             excess = self._excess(ledger.whole(newest, 0) - keep, finished_before, limit)
             self._connection.run_many("DELETE FROM occurrence WHERE number = ?", [(number,) for number in excess])
@@ -78,6 +79,7 @@ _OLDEST = (
     "FROM occurrence o WHERE number > ?1 ORDER BY number LIMIT ?4"
 )
 _STATES = ", ".join(f"'{status}'" for status in Status)
+_SCOPES = ", ".join(f"'{scope}'" for scope in Scope)
 _CHECKS = (
     ("SELECT id FROM job WHERE seq NOT IN (SELECT seq FROM job_state)", "a job has no state"),
     ("SELECT seq FROM job_state WHERE seq NOT IN (SELECT seq FROM job)", "a state has no job"),
@@ -96,6 +98,16 @@ _CHECKS = (
     (
         "SELECT chat_id FROM session GROUP BY chat_id, user_id HAVING count(*) > 1",
         "a session is stored twice, for chat",
+    ),
+    (
+        "SELECT part.seq FROM job part JOIN job series ON series.seq = part.series "
+        "WHERE part.series IS NOT NULL AND series.series IS NOT NULL",
+        "a part of a job belongs to a part",
+    ),
+    (f"SELECT scope FROM pause WHERE scope NOT IN ({_SCOPES})", "a pause's scope is unknown"),
+    (
+        "SELECT key FROM pause WHERE typeof(since) <> 'integer' OR typeof(until) NOT IN ('integer', 'null')",
+        "a pause can't be read, of",
     ),
 )
 

@@ -1,14 +1,28 @@
 """What people are shown of the SQLite store. Built with peewee, read as plain tuples."""
 
+from collections.abc import Sequence
 from typing import Final, TypeVar
 
-from peewee import SQL, Model, ModelSelect, SqliteDatabase, Tuple
+from peewee import SQL, Model, ModelSelect, Node, SqliteDatabase, Tuple
 
 from . import models
 from .connection import Connection, Row, Value
 from .models import Job, JobState, Occurrence, Session
-from .sqlite_settlements import SqliteSettlements
-from .values import WAITING, ChatId, Counts, JobRow, OccurrenceRow, Outcome, SessionRow, Status, told_from_ledger
+from .parts import told_id
+from .sqlite_pauses import SqlitePauses
+from .values import (
+    WAITING,
+    ChatId,
+    Counts,
+    JobRow,
+    OccurrenceRow,
+    Outcome,
+    Place,
+    Scope,
+    SessionRow,
+    Status,
+    told_from_ledger,
+)
 
 Shown = TypeVar("Shown", bound=Model)
 
@@ -16,8 +30,11 @@ _JOB_COLUMNS: Final = (
     *(Job.id, Job.handler, JobState.status, JobState.due_at, JobState.next_attempt_at),
     *(Job.chat_id, Job.user_id, Job.thread_id, Job.payload, Job.rule, Job.delivery),
     *(JobState.attempts, JobState.waiting_for, JobState.reason, JobState.host, JobState.claimed_at, JobState.seq),
-    Job.due_until,
+    *(Job.due_until, Job.zone, Job.local_at, Job.misfire, Job.grace_us, Job.max_attempts, Job.time_limit_us),
+    *(Job.catch_up, Job.catch_up_limit, Job.overlap, Job.overlap_limit, Job.stale_after_us),
+    *(JobState.held_by, JobState.held_from, JobState.held_until, JobState.next_due_at, Job.series),
 )
+_WITHOUT_PAYLOAD: Final = tuple(SQL("NULL") if column is Job.payload else column for column in _JOB_COLUMNS)
 # A bound value would hide the partial indexes from SQLite, and it would walk all jobs to find the claimed in order.
 _OF_STATUS: Final = {
     Status.SCHEDULED.value: f"t2.status = '{Status.SCHEDULED}'",
@@ -25,6 +42,7 @@ _OF_STATUS: Final = {
     Status.CLAIMED.value: f"t2.seq IN (SELECT seq FROM job_state WHERE {models.CLAIMED})",
     Status.PARKED.value: f"t2.status = '{Status.PARKED}'",
 }
+_KEY_OF: Final = {Scope.JOB: Job.id, Scope.CHAT: Job.chat_id, Scope.HANDLER: Job.handler}
 _COUNTS: Final = (
     f"SELECT (SELECT count(*) FROM job_state WHERE {models.DUE}), "
     f"(SELECT count(*) FROM job_state WHERE {models.CLAIMED}), "
@@ -34,7 +52,7 @@ _COUNTS: Final = (
 )
 
 
-class SqliteViews(SqliteSettlements):
+class SqliteViews(SqlitePauses):
     """The part of `SqliteStore` that only reads."""
 
     def __init__(self, database: SqliteDatabase, connection: Connection) -> None:
@@ -42,9 +60,9 @@ class SqliteViews(SqliteSettlements):
         self._database = database
 
     def get(self, job_id: str) -> JobRow | None:
-        jobs = self._read(_jobs().where(Job.id == job_id))
+        jobs = self._read(_jobs().where(Job.id == job_id)) or self._read(_parts_of(job_id).limit(1))
         if jobs:
-            return JobRow._make(jobs[0])
+            return _job_row(jobs[0])
         ended = self.history(job_id=job_id, limit=1)
         return told_from_ledger(ended[0]) if ended else None
 
@@ -54,7 +72,7 @@ class SqliteViews(SqliteSettlements):
         chat_id: ChatId | None = None,
         status: str | None = None,
         limit: int = 100,
-        after: str | None = None,
+        after: str | Place | None = None,
     ) -> list[JobRow]:
         wanted = _jobs().order_by(JobState.due_at, JobState.seq).limit(limit)
         if chat_id is not None:
@@ -64,11 +82,27 @@ class SqliteViews(SqliteSettlements):
                 return []
             wanted = wanted.where(SQL(_OF_STATUS[status]))
         if after is not None:
-            place = self._place_of(after)
+            place = after if isinstance(after, Place) else self._place_of(after)
             if place is None:
                 return []
             wanted = wanted.where(Tuple(JobState.due_at, JobState.seq) > Tuple(*place))
-        return list(map(JobRow._make, self._read(wanted)))
+        return list(map(_job_row, self._read(wanted)))
+
+    def select(
+        self, *, scope: str, key: ChatId | None, user_id: ChatId | None = None, after: int = 0, limit: int
+    ) -> list[JobRow]:
+        wanted = _jobs(_WITHOUT_PAYLOAD).where(Job.series.is_null(), Job.seq > after).order_by(Job.seq).limit(limit)
+        if scope != Scope.ALL:
+            wanted = wanted.where(_KEY_OF[Scope(scope)] == key)
+        if user_id is not None:
+            wanted = wanted.where(Job.user_id == user_id)
+        return list(map(_job_row, self._read(wanted)))
+
+    def session(self, chat_id: ChatId | None, user_id: ChatId | None) -> str | None:
+        sql = "SELECT data FROM session WHERE chat_id IS ? AND user_id IS ?"
+        found = self._connection.rows(sql, (chat_id, user_id))
+        data = found[0][0] if found else None
+        return data if data is None or type(data) is str else ""
 
     def history(
         self,
@@ -122,8 +156,18 @@ class SqliteViews(SqliteSettlements):
         return [_shown(row) for row in rows] if self._connection.garbled else rows
 
 
-def _jobs() -> "ModelSelect[Job]":
-    return Job.select(*_JOB_COLUMNS).join(JobState, on=JobState.seq == Job.seq)
+def _jobs(columns: Sequence[Node] = _JOB_COLUMNS) -> "ModelSelect[Job]":
+    return Job.select(*columns).join(JobState, on=JobState.seq == Job.seq)
+
+
+def _parts_of(job_id: str) -> "ModelSelect[Job]":
+    here = SQL("t1.id > ? AND t1.id < ? || char(1)", (job_id, job_id))
+    return _jobs().where(here).order_by(JobState.due_at, JobState.seq)
+
+
+def _job_row(row: Row) -> JobRow:
+    shown = JobRow._make(row)
+    return shown if shown.series is None or type(shown.id) is not str else shown._replace(id=told_id(shown.id))
 
 
 def _shown(row: Row) -> Row:

@@ -11,16 +11,18 @@ from .values import Outcome, Settlement, Status
 
 
 class Event(StrEnum):
-    """What can happen to a row."""
+    """What can happen to a row. A part is a run of a series that went beside others: it is over, and is not parked."""
 
     SCHEDULE = "schedule"
     CLAIM = "claim"
     DONE = "done"
     RETRY = "retry"
     FAIL = "fail"
+    FAIL_PART = "fail_part"
     PARK = "park"
     CONTEXT_FAILED = "context_failed"
     INTERRUPT = "interrupt"
+    INTERRUPT_PART = "interrupt_part"
     RELEASE = "release"
     SKIP = "skip"
     CANCEL = "cancel"
@@ -47,9 +49,11 @@ TABLE: Final[dict[tuple[Status | None, str], Step]] = {
     (Status.CLAIMED, Event.DONE): Step(Outcome.DONE, Status.SCHEDULED),
     (Status.CLAIMED, Event.RETRY): Step(None, Status.SCHEDULED),
     (Status.CLAIMED, Event.FAIL): Step(Status.PARKED, Status.SCHEDULED),
+    (Status.CLAIMED, Event.FAIL_PART): Step(Outcome.FAILED),
     (Status.CLAIMED, Event.PARK): Step(Status.PARKED, Status.SCHEDULED),
     (Status.CLAIMED, Event.CONTEXT_FAILED): Step(None, Status.SCHEDULED),
     (Status.CLAIMED, Event.INTERRUPT): Step(Status.PARKED, Status.SCHEDULED),
+    (Status.CLAIMED, Event.INTERRUPT_PART): Step(Outcome.INTERRUPTED),
     (Status.CLAIMED, Event.RELEASE): Step(None, Status.SCHEDULED),
     (Status.CLAIMED, Event.SKIP): Step(Outcome.SKIPPED, Status.SCHEDULED),
     (Status.CLAIMED, Event.CANCEL): Step(Outcome.CANCELLED),

@@ -23,6 +23,9 @@ class Status(StrEnum):
 WAITING: Final = "waiting"
 """What is asked for beside a status: scheduled, and held up by a handler that no host knows, or by its chat's lane."""
 
+SNOOZE: Final = "snooze"
+"""By what an occurrence is held up that was put off without moving its series."""
+
 
 class Outcome(StrEnum):
     """How an occurrence ended. Exactly one of these is recorded for each."""
@@ -49,6 +52,38 @@ class Misfire(StrEnum):
     EXPIRE = "expire"
 
 
+class CatchUp(StrEnum):
+    """What a repeating job gets of the occurrences that it missed."""
+
+    NONE = "none"
+    ONE = "one"
+    ALL = "all"
+
+
+class Overlap(StrEnum):
+    """What an occurrence gets whose due time comes while an earlier one of the same job is not over."""
+
+    SKIP = "skip"
+    QUEUE_ONE = "queue_one"
+    PARALLEL = "parallel"
+
+
+class Scope(StrEnum):
+    """What a pause holds up."""
+
+    JOB = "job"
+    CHAT = "chat"
+    HANDLER = "handler"
+    ALL = "all"
+
+
+class OnResume(StrEnum):
+    """What a repeating job gets, when its pause ends, of the occurrences that fell into it."""
+
+    NEXT = "next"
+    RUN_ONE = "run_one"
+
+
 class JobSpec(NamedTuple):
     """A job as it was accepted at the door: every field is checked, `payload` and `rule` are JSON text."""
 
@@ -67,20 +102,41 @@ class JobSpec(NamedTuple):
     time_limit_us: int = 60_000_000
     due_until: int | None = None
     """Scheduling the id again puts it off no further than this; the earliest such instant stands."""
+    zone: str | None = None
+    """The zone of its wall-clock rule, or of `local_at`."""
+    local_at: str | None = None
+    """The local due time of a one-shot, as in "2026-12-25T08:00:00"; `due_at` is what it comes to in `zone`."""
+    catch_up: str = CatchUp.ONE
+    catch_up_limit: int | None = None
+    overlap: str = Overlap.QUEUE_ONE
+    overlap_limit: int | None = None
+    stale_after_us: int | None = None
 
 
 class Placed(NamedTuple):
-    """Where a scheduled job landed, and the row it replaced, if any."""
+    """Where a scheduled job landed, and the row it replaced, if any. `parts`: its runs of a series that went too."""
 
     seq: int
     replaced_seq: int | None
+    parts: tuple[int, ...] = ()
 
 
 class Removed(NamedTuple):
-    """A row that a cancel took away."""
+    """A row that a cancel took away, and, in `parts`, its runs of a series that went too.
+
+    Where the series itself was over, `seq` and `status` are those of the earliest of these runs.
+    """
 
     seq: int
     status: str
+    parts: tuple[int, ...] = ()
+
+
+class Place(NamedTuple):
+    """A place in the order in which jobs are told."""
+
+    due_at: int
+    seq: int
 
 
 class Cursor(NamedTuple):
@@ -91,7 +147,11 @@ class Cursor(NamedTuple):
 
 
 class DueRow(NamedTuple):
-    """What the scheduler needs to decide about a due job; the rest is read when it is claimed."""
+    """What the scheduler needs to decide about a due job; the rest is read when it is claimed.
+
+    `held_by`, `held_from` and `held_until` tell what held this occurrence up last. `series` is the seq of the job of
+    which this row is one run that goes beside others; `id` is then that job's.
+    """
 
     seq: int
     next_attempt_at: int
@@ -106,6 +166,15 @@ class DueRow(NamedTuple):
     crashes: int
     time_limit_us: int
     id: str
+    catch_up: str = CatchUp.ONE
+    catch_up_limit: int | None = None
+    overlap: str = Overlap.QUEUE_ONE
+    overlap_limit: int | None = None
+    stale_after_us: int | None = None
+    held_by: str | None = None
+    held_from: int | None = None
+    held_until: int | None = None
+    series: int | None = None
 
 
 class Claim(NamedTuple):
@@ -181,6 +250,7 @@ class Settlement(NamedTuple):
     """What the policy decided about one claim; the store applies it if the token still matches.
 
     `event` names the transition (see `states`). `ending` is None when the occurrence goes on (a retry).
+    `held` says by what, from when and until when the next occurrence was held up.
     """
 
     seq: int
@@ -197,6 +267,7 @@ class Settlement(NamedTuple):
     session_remove: tuple[str, ...] = ()
     scheduled: tuple[JobSpec, ...] = ()
     cancelled: tuple[str, ...] = ()
+    held: tuple[str, int, int] | None = None
 
 
 class ClaimedRow(NamedTuple):
@@ -218,10 +289,17 @@ class ClaimedRow(NamedTuple):
     max_attempts: int | None
     lease_until: int
     claimed_at: int
+    overlap: str = Overlap.QUEUE_ONE
+    held_by: str | None = None
+    series: int | None = None
+    stale_after_us: int | None = None
 
 
 class JobRow(NamedTuple):
-    """A job as people are shown it. A finished one is told from its ledger, without a payload."""
+    """A job as people are shown it. A finished one is told from its ledger, without payload, rule and policies.
+
+    Where `series` is set, this is one run of the series that goes beside others, under the id of its job.
+    """
 
     id: str
     handler: str
@@ -241,6 +319,27 @@ class JobRow(NamedTuple):
     claimed_at: int | None
     seq: int
     due_until: int | None = None
+    zone: str | None = None
+    local_at: str | None = None
+    misfire: str = ""
+    grace_us: int | None = None
+    max_attempts: int | None = None
+    time_limit_us: int | None = None
+    catch_up: str = ""
+    catch_up_limit: int | None = None
+    overlap: str = ""
+    overlap_limit: int | None = None
+    stale_after_us: int | None = None
+    held_by: str | None = None
+    held_from: int | None = None
+    held_until: int | None = None
+    next_due_at: int | None = None
+    series: int | None = None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether only its ledger is left."""
+        return self.status not in tuple(Status)
 
 
 class OccurrenceRow(NamedTuple):
@@ -274,6 +373,65 @@ class SessionRow(NamedTuple):
     data: str
     updated_at: int
     number: int
+
+
+class Pause(NamedTuple):
+    """What holds up a job, a chat, a handler or all. `key` is the job's id, the chat or the handler's name.
+
+    For `Scope.ALL` it is None.
+    """
+
+    scope: str
+    key: ChatId | None
+    since: int
+    until: int | None
+    on_resume: str
+    reason: str | None
+
+
+class Outage(NamedTuple):
+    """A time in which no job could run. `kind` is "down" (nothing was running) or "jump".
+
+    A jump: the clock was set forward, or the machine slept.
+    """
+
+    began_at: int
+    ended_at: int
+    kind: str
+
+
+class ZonedRow(NamedTuple):
+    """A job's row as far as a change of its zone concerns it."""
+
+    seq: int
+    status: str
+    due_at: int
+    next_attempt_at: int | None
+    next_due_at: int | None
+    attempts: int
+    rule: str | None
+    zone: str
+    local_at: str | None
+
+
+class Moved(NamedTuple):
+    """The instants of a row after the rules of its zone changed. Without `next_attempt_at`, that stays."""
+
+    seq: int
+    due_at: int
+    next_attempt_at: int | None
+    next_due_at: int | None
+
+
+class Rezoned(NamedTuple):
+    """A row that another zone was chosen for. Without `next_attempt_at`, that stays."""
+
+    seq: int
+    zone: str
+    rule: str | None
+    due_at: int
+    next_attempt_at: int | None
+    next_due_at: int | None
 
 
 class Counts(NamedTuple):

@@ -7,8 +7,10 @@ import click
 from ..actors.client import SchedulerHandle
 from ..actors.errors import RequestRefusedError
 from ..storage import door
+from . import records
 from .options import DONE, REFUSED, Common, common_options, not_found, offline_option, tell
 from .phrases import safe
+from .reasons import pause_in_words
 from .sources import File, Running, Source, changing_file, now, pending_page, running
 
 EVERY = 1_000_000
@@ -97,6 +99,9 @@ def _when_it_runs(handle: SchedulerHandle, job_id: str, timeout: float) -> str:
     job = handle.get(job_id, timeout=timeout)
     if job is None or job.is_finished or job.status == "claimed":
         return "runs now"
+    paused = records.pause_over(job, handle.pauses(timeout=timeout))
+    if paused is not None:
+        return f"is due now; {pause_in_words(paused)}"
     if job.waiting_for is not None and job.why is not None:
         return f"is due now; {job.why}"
     known = {name for host in handle.health(timeout=timeout).hosts for name in host.handlers}

@@ -5,8 +5,11 @@ import click
 from ..actors.views import moment
 from ..storage import door
 from ..storage.errors import StorageCorruptError
+from ..storage.rules.zones import UTC
 from ..storage.values import ChatId, Outcome
-from . import pages, records
+from . import moments, pages, records
+from .absences import Absence, absences
+from .job_page import job_page
 from .options import (
     DONE,
     REFUSED,
@@ -47,13 +50,14 @@ def pending(common: Common, chat: ChatId | None, status: str | None, limit: int,
     """List the jobs that have not ended, in order of due time."""
     with looking(common) as source:
         jobs, more = pending_page(source, chat, status, limit, after)
+        pauses = source.pauses() if jobs else []
     at = moment(now())
     served = source.is_served
     record: Record = {
-        "jobs": [records.job(job, at, is_served=served) for job in jobs],
+        "jobs": [records.job(job, at, is_served=served, paused=records.pause_over(job, pauses)) for job in jobs],
         "after": jobs[-1].id if more else None,
     }
-    lines = pages.pending(jobs, at, Screen.of_output(), is_served=served)
+    lines = pages.pending(jobs, pauses, at, Screen.of_output(), is_served=served)
     if jobs:
         lines += ["", pages.pending_count(jobs)]
     if more:
@@ -77,16 +81,42 @@ def show(common: Common, job_id: str) -> int:
         ahead = source.pending(job.chat_id, "claimed", 1, None) if job.chat_id is not None else []
         latest = source.history(job_id, None, None, LATEST, None)
         failed = source.history(job_id, None, Outcome.FAILED, 1, None)
+        pauses = source.pauses()
     at = moment(now())
+    upcoming = job.upcoming(at)
     failure = failed[0] if failed else None
     record: Record = {
-        "job": records.job(job, at, is_served=source.is_served),
+        "job": records.job(job, at, is_served=source.is_served, paused=records.pause_over(job, pauses)),
+        "upcoming": [records.due_time(due_at, job.zone) for due_at in upcoming],
         "occurrences": [records.occurrence(occurrence) for occurrence in latest],
         "latest_failure": records.occurrence(failure) if failure is not None else None,
     }
     first = ahead[0].id if ahead else None
-    lines = pages.job(job, first, latest, failure, at, Screen.of_output(), is_served=source.is_served)
+    lines = job_page(job, first, latest, failure, pauses, upcoming, at, Screen.of_output(), is_served=source.is_served)
     tell(common, [*lines, *footer(common)], record)
+    return DONE
+
+
+@click.command(short_help="Say why a job ran, or did not, and when it comes next.")
+@click.argument("job_id", metavar="ID")
+@offline_option
+@common_options
+@click.pass_obj
+def explain(common: Common, job_id: str) -> int:
+    """Say in sentences what happened to the latest occurrences of a job, how it stands, and what comes next."""
+    door.job_id(job_id)
+    with looking(common) as source:
+        told = source.explain(job_id)
+        job = source.get(job_id)
+    zone = None if job is None else job.zone
+    if told is None or not told.sentences:
+        raise not_found(job_id)
+    record: Record = {
+        "id": job_id,
+        "sentences": [*told.sentences],
+        "upcoming": [records.due_time(at, zone) for at in told.upcoming],
+    }
+    tell(common, [*pages.sentences(told.sentences, Screen.of_output()), *footer(common)], record)
     return DONE
 
 
@@ -157,16 +187,27 @@ def sessions(common: Common, chat: ChatId | None, limit: int) -> int:
 
 
 @click.command()
+@click.option(
+    "--since", metavar="TIME", help="From when on due times are looked for that have no outcome; 30 days without it."
+)
 @offline_option
 @common_options
 @click.pass_obj
-def check(common: Common) -> int:
-    """Read the whole file, and tell what is wrong with it. A scheduler may run meanwhile, --offline or not."""
+def check(common: Common, since: str | None) -> int:
+    """Read the whole file, and tell what is wrong with it. A scheduler may run meanwhile, --offline or not.
+
+    Also what is absent: due times of repeating jobs that should have an outcome on record, and have none.
+    """
+    begin = None if since is None else moments.instant(since, UTC)
+    missing: list[Absence] = []
     try:
         with reading(common) as file:
             faults = file.store.check()
+            missing += absences(file.store, now(), begin)
     except StorageCorruptError as error:
         faults = [str(error)]
+    lines = [safe(" ".join(fault.split())) for fault in faults] + [pages.absence(one) for one in missing]
     healthy = f"{safe(common.database)} is sound"
-    tell(common, [safe(" ".join(fault.split())) for fault in faults] or [healthy], {"faults": [*faults]})
-    return REFUSED if faults else DONE
+    record: Record = {"faults": [*faults], "absent": [records.absence(one) for one in missing]}
+    tell(common, lines or [healthy], record)
+    return REFUSED if lines else DONE

@@ -15,12 +15,12 @@ import click
 
 from ..actors.core import TIMEOUT_S
 from ..actors.errors import RequestRefusedError, SchedulerUnavailableError
+from ..actors.views import Json
 from ..storage import door
 from ..storage.errors import BellringerError, InvalidJobError
 from ..storage.values import ChatId
 from . import records
 from .phrases import safe
-from .records import Record
 
 DONE, REFUSED, USAGE, NOT_RUNNING, INTERRUPTED = 0, 1, 2, 3, 130
 DEFAULT_DATABASE = "bot.db"
@@ -213,7 +213,7 @@ def _keep_places_of_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def tell(common: Common, lines: Sequence[str], record: Record) -> None:
+def tell(common: Common, lines: Sequence[str], record: Json) -> None:
     """Print the lines for a person, or with `--json` the record."""
     if not common.json and not lines:
         return

@@ -3,15 +3,20 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from pendulum import DateTime
 
-from ..actors.views import Health, Job, Json, Occurrence, StoredSession
+from ..actors import recounting
+from ..actors.absence import MOST_TOLD
+from ..actors.views import Health, Job, Json, Occurrence, Pause, StoredSession
 from ..storage.values import ChatId, Counts
 from . import records
-from .phrases import counted, from_now, local, local_column, safe, safe_lines, span
-from .tables import Column, Screen, listing, table
+from .absences import Absence
+from .phrases import counted, from_now, local, local_column, safe, span
+from .reasons import why
+from .records import pause_over
+from .tables import Column, Screen, listing, paragraph, table
 
 STATE_COLOURS = {
     "claimed": "green",
@@ -22,11 +27,13 @@ STATE_COLOURS = {
     "skipped": "yellow",
     "interrupted": "magenta",
 }
-AT_ONCE = timedelta(seconds=1)
+ABSENT_SHOWN = 3
 STATES = ("scheduled", "waiting", "claimed", "parked")
 
 
-def pending(jobs: Sequence[Job], now: DateTime, screen: Screen, *, is_served: bool = True) -> list[str]:
+def pending(
+    jobs: Sequence[Job], pauses: Sequence[Pause], now: DateTime, screen: Screen, *, is_served: bool = True
+) -> list[str]:
     if not jobs:
         return ["There is no such job pending."]
     title, due = local_column("DUE", [job.due_at for job in jobs])
@@ -49,7 +56,7 @@ def pending(jobs: Sequence[Job], now: DateTime, screen: Screen, *, is_served: bo
             due_at,
             from_now(job.due_at, now),
             records.state(job),
-            why(job, now, running.get(job.chat_id), is_served=is_served) or "",
+            why(job, now, running.get(job.chat_id), pause_over(job, pauses), is_served=is_served) or "",
         )
         for job, due_at in zip(jobs, due, strict=True)
     ]
@@ -60,67 +67,6 @@ def pending_count(jobs: Sequence[Job]) -> str:
     states = Counter(records.state(job) for job in jobs)
     told = ", ".join(f"{states[state]:,} {state}" for state in STATES if states[state])
     return f"{counted(len(jobs), 'job')}: {told}"
-
-
-def why(job: Job, now: DateTime, ahead: str | None = None, *, is_served: bool = True) -> str | None:
-    """Why a job is not simply scheduled for later. `ahead` is the id of the job that runs for the same chat.
-
-    `is_served`: a scheduler runs.
-    """
-    if job.status == "claimed" and job.claimed_at is not None:
-        process = (job.host or "").partition("-")[0]
-        if not is_served:
-            return f"left by process {process}, which began it {from_now(job.claimed_at, now)}, attempt {job.attempts}"
-        return f"running for {span(now - job.claimed_at)} in process {process}, attempt {job.attempts}"
-    if job.waiting_for is not None and job.why is not None:
-        return job.why.removeprefix("waiting: ")
-    if job.status != "scheduled":
-        return job.why
-    next_at = job.next_attempt_at or job.due_at
-    if job.attempts and next_at > now:
-        return f"attempt {job.attempts + 1} {from_now(next_at, now)}" + (f", after: {job.why}" if job.why else "")
-    if now - next_at < AT_ONCE:
-        return job.why
-    if not is_served:
-        return "starts when a scheduler runs"
-    return f"{ahead!r} runs first, for the same chat" if ahead is not None else "starts when a host has room for it"
-
-
-def job(
-    shown: Job,
-    ahead: str | None,
-    latest: Sequence[Occurrence],
-    failure: Occurrence | None,
-    now: DateTime,
-    screen: Screen,
-    *,
-    is_served: bool = True,
-) -> list[str]:
-    attempt_at = shown.next_attempt_at
-    lines = listing(
-        [
-            ("job", shown.id),
-            ("state", records.state(shown)),
-            ("why", why(shown, now, ahead, is_served=is_served)),
-            ("handler", shown.handler),
-            ("due", _moment(shown.due_at, now)),
-            ("next attempt", _moment(attempt_at, now) if attempt_at not in (None, shown.due_at) else None),
-            ("every", None if shown.every is None else span(shown.every)),
-            ("chat", _key(shown.chat_id)),
-            ("user", _key(shown.user_id)),
-            ("thread", _key(shown.thread_id)),
-            ("attempts", None if shown.is_finished else str(shown.attempts)),
-            ("delivery", shown.delivery.replace("_", " ") or None),
-            ("payload", None if shown.is_finished else _json(shown.payload)),
-        ],
-        screen,
-    )
-    if latest:
-        lines += ["", screen.painted("Latest occurrences", bold=True), *history(latest, screen, of_one_job=True)]
-    if failure is not None and failure.traceback:
-        title = f"Latest failure, {local(failure.finished_at)}"
-        lines += ["", screen.painted(title, bold=True), *safe_lines(failure.traceback)]
-    return lines
 
 
 def history(occurrences: Sequence[Occurrence], screen: Screen, *, of_one_job: bool = False) -> list[str]:
@@ -143,7 +89,7 @@ def history(occurrences: Sequence[Occurrence], screen: Screen, *, of_one_job: bo
             span(told.late_by) if told.late_by else "",
             "" if told.started_at is None else span(told.finished_at - told.started_at),
             str(told.attempts),
-            told.reason or "",
+            _reason(told),
         ]
         for told, due_at in zip(occurrences, due, strict=True)
     ]
@@ -152,6 +98,49 @@ def history(occurrences: Sequence[Occurrence], screen: Screen, *, of_one_job: bo
         for row in rows:
             del row[1]
     return table(columns, rows, screen, note="REASON")
+
+
+def _reason(occurrence: Occurrence) -> str:
+    reason = occurrence.reason or ""
+    held = reason.removeprefix(recounting.HELD)
+    return reason if held == reason else f"late: {recounting.of_hold(held)}"
+
+
+def sentences(said: Sequence[str], screen: Screen) -> list[str]:
+    """One or more lines for each, that fit the screen."""
+    return [line for one in said for line in paragraph(one, screen)]
+
+
+def pauses(found: Sequence[Pause], screen: Screen) -> list[str]:
+    if not found:
+        return ["Nothing is paused."]
+    columns = (
+        Column("SCOPE"),
+        Column("WHICH", least=12),
+        Column("SINCE", leave_out=2),
+        Column("UNTIL"),
+        Column("THEN", leave_out=1),
+    )
+    rows = [
+        (
+            one.scope,
+            chat(one.key),
+            local(one.since),
+            "resumed" if one.until is None else local(one.until),
+            one.on_resume.replace("_", " "),
+            one.reason or "",
+        )
+        for one in found
+    ]
+    return table(columns, rows, screen, note="REASON")
+
+
+def absence(absence: Absence) -> str:
+    zone = absence.zone
+    missing = "; ".join(recounting.told(at, zone) for at in absence.due_at[:ABSENT_SHOWN])
+    more = len(absence.due_at) - ABSENT_SHOWN
+    beyond = "" if more <= 0 else f"; and {more} more" if len(absence.due_at) < MOST_TOLD else "; and more"
+    return f"job {safe(absence.job_id)}: no outcome is on record for what was due {missing}{beyond}"
 
 
 def sessions(found: Sequence[StoredSession], now: DateTime, screen: Screen) -> list[str]:
@@ -164,7 +153,7 @@ def sessions(found: Sequence[StoredSession], now: DateTime, screen: Screen) -> l
         Column("DATA", least=20),
     )
     rows = [
-        (chat(told.chat_id), chat(told.user_id), from_now(told.updated_at, now), _json(told.data)) for told in found
+        (chat(told.chat_id), chat(told.user_id), from_now(told.updated_at, now), as_json(told.data)) for told in found
     ]
     return table(columns, rows, screen)
 
@@ -181,7 +170,7 @@ def health(told: Health, now: DateTime, screen: Screen) -> list[str]:
                 ("jobs", _jobs(told.scheduled, told.waiting, told.claimed, told.parked)),
                 ("in memory", f"{told.in_memory:,}" if told.in_memory else None),
                 ("recorded", counted(told.occurrences, "occurrence")),
-                ("next", _moment(told.next_attempt_at, now) if told.next_attempt_at else "nothing is scheduled"),
+                ("next", moment(told.next_attempt_at, now) if told.next_attempt_at else "nothing is scheduled"),
                 ("up", f"for {span(now - told.started_at)}, as process {told.process.partition('-')[0]}"),
                 ("restarts", f"{told.restarts:,}"),
                 ("foreign", f"{counted(told.frames_refused, 'frame')} refused" if told.frames_refused else None),
@@ -219,7 +208,7 @@ def file_counts(
             ("database", database),
             ("jobs", _jobs(counts.scheduled, counts.waiting, counts.claimed, counts.parked)),
             ("recorded", counted(counts.occurrences, "occurrence")),
-            ("next", _moment(next_attempt_at, now) if next_attempt_at else "nothing is scheduled"),
+            ("next", moment(next_attempt_at, now) if next_attempt_at else "nothing is scheduled"),
         ],
         screen,
     )
@@ -229,14 +218,14 @@ def chat(key: ChatId | None) -> str:
     return "-" if key is None else str(key)
 
 
-def _key(key: ChatId | None) -> str | None:
+def key(key: ChatId | None) -> str | None:
     """Text that looks like a number is told apart from the number."""
     if isinstance(key, str) and key.lstrip("-").isdigit():
         return f"{key} (text)"
     return None if key is None else str(key)
 
 
-def _moment(at: datetime | None, now: DateTime) -> str | None:
+def moment(at: datetime | None, now: DateTime) -> str | None:
     return None if at is None else f"{local(at)} ({from_now(at, now)})"
 
 
@@ -245,5 +234,5 @@ def _jobs(scheduled: int, waiting: int, claimed: int, parked: int) -> str:
     return f"{scheduled - waiting:,} scheduled{waiting_too}, {claimed:,} claimed, {parked:,} parked"
 
 
-def _json(value: Json) -> str:
+def as_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -1,18 +1,22 @@
 """What programs are told: JSON with instants in RFC 3339 UTC and durations in seconds."""
 
 import json
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from pendulum import DateTime
 
-from ..actors.views import Health, Job, Json, Occurrence, StoredSession
+from ..actors.views import Health, Job, Json, Occurrence, Pause, StoredSession
+from ..storage import door
 from ..storage.values import Counts
+from .absences import Absence
+from .moments import local, utc, zone_or_utc
 from .phrases import rfc3339
 
 Record = dict[str, Json]
 
 
-def text(record: Record) -> str:
+def text(record: Json) -> str:
     """One line. Only ASCII, so that nothing in an id or a payload can steer a terminal."""
     return json.dumps(record)
 
@@ -22,7 +26,19 @@ def state(job: Job) -> str:
     return "waiting" if job.waiting_for is not None else job.status
 
 
-def job(job: Job, now: DateTime, *, is_served: bool = True) -> Record:
+def snoozed_until(job: Job, now: DateTime) -> DateTime | None:
+    """Until when what is due next is put off; None where it is not, or not any more."""
+    until = job.snoozed_until
+    return until if until is not None and until > now and job.status == "scheduled" else None
+
+
+def pause_over(job: Job, pauses: Sequence[Pause]) -> Pause | None:
+    """What holds a job up, if anything does."""
+    keys = {("all", None), ("handler", job.handler), ("job", job.id), ("chat", job.chat_id)}
+    return next((one for one in pauses if (one.scope, one.key) in keys), None) if not job.is_finished else None
+
+
+def job(job: Job, now: DateTime, *, is_served: bool = True, paused: Pause | None = None) -> Record:
     """`is_served`: a scheduler runs. Without one, nothing that is claimed is running."""
     return {
         "id": job.id,
@@ -36,9 +52,21 @@ def job(job: Job, now: DateTime, *, is_served: bool = True) -> Record:
         "user_id": job.user_id,
         "thread_id": job.thread_id,
         "payload": job.payload,
+        "rule": None if job.rule is None else str(job.rule),
         "every_s": _seconds(job.every),
+        "zone": job.zone,
+        "local_at": None if job.local_at is None else job.local_at.isoformat(),
         "delivery": job.delivery or None,
         "attempts": job.attempts,
+        "max_attempts": job.max_attempts,
+        "time_limit_s": _seconds(job.time_limit),
+        "misfire": job.misfire or None,
+        "grace_s": _seconds(job.grace),
+        "catch_up": job.catch_up or None,
+        "overlap": job.overlap or None,
+        "stale_after_s": _seconds(job.stale_after),
+        "snoozed_until": rfc3339(snoozed_until(job, now)),
+        "paused": None if paused is None else pause(paused),
         "waiting_for": job.waiting_for,
         "host": job.host,
         "claimed_at": rfc3339(job.claimed_at),
@@ -68,6 +96,27 @@ def occurrence(occurrence: Occurrence) -> Record:
         "delivered": list(occurrence.delivered),
         "run_key": occurrence.run_key,
     }
+
+
+def pause(pause: Pause) -> Record:
+    return {
+        "scope": pause.scope,
+        "key": pause.key,
+        "since": rfc3339(pause.since),
+        "until": rfc3339(pause.until),
+        "on_resume": pause.on_resume,
+        "reason": pause.reason,
+    }
+
+
+def due_time(at: DateTime, zone: str | None) -> Record:
+    """In UTC, and with the offset of a zone."""
+    us = door.instant(at, "the due time")
+    return {"due_at": utc(us), "local": local(us, zone_or_utc(zone))}
+
+
+def absence(absence: Absence) -> Record:
+    return {"job_id": absence.job_id, "due_at": [utc(at) for at in absence.due_at]}
 
 
 def session(session: StoredSession) -> Record:

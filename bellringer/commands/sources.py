@@ -10,6 +10,8 @@ from ..actors.client import SchedulerHandle
 from ..actors.clock import SYSTEM_CLOCK
 from ..actors.core import Core
 from ..actors.errors import RequestRefusedError
+from ..actors.explaining import SHOWN as EXPLAINED
+from ..actors.explaining import explain, upcoming
 from ..actors.folder import NotRunningError, PrivateFolder
 from ..storage.contract import Store
 from ..storage.errors import BellringerError, DatabaseInUseError
@@ -23,6 +25,9 @@ from .phrases import shell_word
 
 PAGE = 1_000
 
+After = str | views.Job | None
+"""The job that the page before ended with, or its id."""
+
 
 class Source(Protocol):
     """What can be looked at, wherever it lies. The arguments are those of `SchedulerHandle`."""
@@ -34,13 +39,19 @@ class Source(Protocol):
 
     def get(self, job_id: str) -> views.Job | None: ...
 
-    def pending(self, chat_id: ChatId | None, status: str | None, limit: int, after: str | None) -> list[views.Job]: ...
+    def pending(
+        self, chat_id: ChatId | None, status: str | None, limit: int, after: str | views.Job | None
+    ) -> list[views.Job]: ...
 
     def history(
         self, job_id: str | None, chat_id: ChatId | None, outcome: str | None, limit: int, before: int | None
     ) -> list[views.Occurrence]: ...
 
     def sessions(self, chat_id: ChatId | None, limit: int) -> list[views.StoredSession]: ...
+
+    def explain(self, job_id: str) -> views.Explanation | None: ...
+
+    def pauses(self) -> list[views.Pause]: ...
 
 
 class Running:
@@ -55,7 +66,9 @@ class Running:
     def get(self, job_id: str) -> views.Job | None:
         return self._handle.get(job_id, timeout=self._timeout)
 
-    def pending(self, chat_id: ChatId | None, status: str | None, limit: int, after: str | None) -> list[views.Job]:
+    def pending(
+        self, chat_id: ChatId | None, status: str | None, limit: int, after: str | views.Job | None
+    ) -> list[views.Job]:
         return self._handle.pending(chat_id=chat_id, status=status, limit=limit, after=after, timeout=self._timeout)
 
     def history(
@@ -67,6 +80,12 @@ class Running:
 
     def sessions(self, chat_id: ChatId | None, limit: int) -> list[views.StoredSession]:
         return self._handle.sessions(chat_id=chat_id, limit=limit, timeout=self._timeout)
+
+    def explain(self, job_id: str) -> views.Explanation | None:
+        return self._handle.explain(job_id, timeout=self._timeout)
+
+    def pauses(self) -> list[views.Pause]:
+        return self._handle.pauses(timeout=self._timeout)
 
 
 class File:
@@ -80,10 +99,13 @@ class File:
         row = self.store.get(job_id)
         return None if row is None else views.Job(row)
 
-    def pending(self, chat_id: ChatId | None, status: str | None, limit: int, after: str | None) -> list[views.Job]:
-        if after is not None and self.store.get(after) is None:
+    def pending(
+        self, chat_id: ChatId | None, status: str | None, limit: int, after: str | views.Job | None
+    ) -> list[views.Job]:
+        if isinstance(after, str) and self.store.get(after) is None:
             raise RequestRefusedError("not_found", f"job {after!r}, to go on behind, is not there")
-        rows = self.store.jobs(chat_id=chat_id, status=status, limit=limit, after=after)
+        place = after.place if isinstance(after, views.Job) else after
+        rows = self.store.jobs(chat_id=chat_id, status=status, limit=limit, after=place)
         return [views.Job(row) for row in rows]
 
     def history(
@@ -94,6 +116,23 @@ class File:
 
     def sessions(self, chat_id: ChatId | None, limit: int) -> list[views.StoredSession]:
         return [views.session(row) for row in self.store.sessions(chat_id=chat_id, limit=limit)]
+
+    def explain(self, job_id: str) -> views.Explanation | None:
+        """What is stored says; which handlers hosts would bring is not known."""
+        job = self.store.get(job_id)
+        if job is None:
+            return None
+        at = now()
+        occurrences = self.store.history(job_id=job_id, limit=EXPLAINED)
+        outages = self.store.outages(min([job.due_at, *(row.due_at for row in occurrences)]), at)
+        ahead = upcoming(job, at)
+        told = explain(job, occurrences, outages, self.store.pauses(), True, ahead, job.zone, at)
+        return views.Explanation(tuple(told), tuple(map(views.moment, ahead)))
+
+    def pauses(self) -> list[views.Pause]:
+        """Those that have not ended."""
+        at = now()
+        return [views.pause(one) for one in self.store.pauses() if one.until is None or one.until > at]
 
 
 @contextmanager
@@ -180,7 +219,7 @@ def now() -> int:
 
 
 def pending_page(
-    source: Source, chat_id: ChatId | None, status: str | None, limit: int, after: str | None
+    source: Source, chat_id: ChatId | None, status: str | None, limit: int, after: After
 ) -> tuple[list[views.Job], bool]:
     """Up to `limit` jobs, and whether there are more."""
     found: list[views.Job] = []
@@ -190,7 +229,7 @@ def pending_page(
         found += page
         if len(page) < size:
             break
-        after = page[-1].id
+        after = page[-1]
     return found[:limit], len(found) > limit
 
 

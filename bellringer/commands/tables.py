@@ -90,6 +90,15 @@ def listing(pairs: Sequence[tuple[str, str | None]], screen: Screen) -> list[str
     return lines
 
 
+def paragraph(text: str, screen: Screen) -> list[str]:
+    """A sentence as lines, of which all but the first are indented."""
+    told = safe(text)
+    if screen.width is None:
+        return [told]
+    first, *others = _wrapped(told, screen.width - GAP)
+    return [first, *(" " * GAP + line for line in others)]
+
+
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
     return [max([cells(column.title), *(cells(row[place]) for row in rows)]) for place, column in enumerate(columns)]
 

@@ -7,6 +7,7 @@ from random import Random
 from bellringer.actors.dispatch import Dispatch
 from bellringer.actors.hosts import Host
 from bellringer.actors.messages import Event
+from bellringer.actors.zone_data import ZoneData
 from bellringer.storage.contract import Store
 from bellringer.storage.errors import StorageBusyError
 from bellringer.storage.memory_store import MemoryStore
@@ -24,8 +25,9 @@ class Floor:
     def __init__(self, store: Store | None = None) -> None:
         self.store: Store = MemoryStore() if store is None else store
         self.memory = MemoryStore()
-        self.dispatch = Dispatch(self.store, self.memory, first_token=100, chance=Random(4))
         self.now = NOON
+        self.zone_data = ZoneData(self.store, self.now)
+        self.dispatch = Dispatch(self.store, self.memory, self.zone_data, first_token=100, chance=Random(4))
         self.events: list[Event] = []
         self.orders: dict[str, RunOrder] = {}
         """The latest order of each job."""
@@ -61,14 +63,14 @@ class Floor:
 
     def suspect(self, job: JobSpec, crashes: int = 2) -> None:
         """A job that was there this often when a host ended, and is due."""
-        ((seq, _),) = self.store.put([job], self.now)
+        seq = self.store.put([job], self.now)[0].seq
         self.store.claim([Claim(seq, 1, "gone", job.due_at, None, job.due_at)], self.now)
         self.store.settle([Settlement(seq, 1, "release", None, job.due_at, crashes=crashes)], self.now)
         self.dispatch.durable.backlog.rewind(job.due_at)
 
     def claimed(self, job: JobSpec, host: str, token: int, claimed_at: int = NOON) -> ClaimedRow:
         """What an earlier scheduler has handed out, inherited by this one."""
-        ((seq, _),) = self.store.put([job], claimed_at)
+        seq = self.store.put([job], claimed_at)[0].seq
         self.store.claim([Claim(seq, token, host, job.due_at, None, claimed_at + 75 * SECOND)], claimed_at)
         row = self.store.claims([seq])[seq]
         self.dispatch.inherit(row)

@@ -1,45 +1,47 @@
 """Where requests are answered: one batch, one transaction, and a repeated batch does nothing twice."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
-from random import Random
 from typing import cast
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from bellringer.actors.desk import Desk
-from bellringer.actors.dispatch import Dispatch
+from bellringer.actors import questions
 from bellringer.actors.messages import (
     Accepted,
     Cancel,
     Cancelled,
+    ChangeZone,
     GetHealth,
     GetJob,
-    HealthTold,
     JobsListed,
     ListHistory,
     ListJobs,
+    PauseJobs,
     Redrive,
     Refused,
-    Reply,
-    ReplyBatch,
     Request,
-    RequestBatch,
+    ResumeJobs,
     RunNow,
     Schedule,
     Scheduled,
+    SkipNext,
+    SnoozeJob,
 )
 from bellringer.actors.views import Job
-from bellringer.storage import door
+from bellringer.storage import door, rules
 from bellringer.storage.contract import Store
 from bellringer.storage.errors import StorageBusyError, StorageCorruptError
 from bellringer.storage.memory_store import MemoryStore
 from bellringer.storage.sqlite_store import open_store
-from bellringer.storage.values import JobSpec, Placed
+from bellringer.storage.values import JobSpec, Pause, Placed, Scope
+from tests.actors.floor import BusyOnce
+from tests.actors.office import TOLD, Office
 from tests.actors.rows import NOON, SECOND
 
 HOUR = 3_600 * SECOND
-TOLD = cast(HealthTold, "healthy")
 
 
 def spec(job_id: str, at: int = NOON + HOUR, handler: str = "work") -> JobSpec:
@@ -48,37 +50,6 @@ def spec(job_id: str, at: int = NOON + HOUR, handler: str = "work") -> JobSpec:
 
 def put(*ids: str) -> Schedule:
     return Schedule(jobs=tuple(spec(job_id) for job_id in ids))
-
-
-class Office:
-    """A desk on a store, and a client of it."""
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self.restart()
-
-    def restart(self) -> None:
-        """What a scheduler knows that has just started: the store, and nothing else."""
-        self.memory = MemoryStore()
-        self.dispatch = Dispatch(self.store, self.memory, first_token=1, chance=Random(4))
-        self.desk = Desk(self.dispatch, lambda _now: TOLD)
-
-    def send(self, number: int, *requests: Request, client: str = "a", now: int = NOON) -> ReplyBatch | None:
-        return self.desk.answer(RequestBatch(client=client, number=number, requests=requests), now)
-
-    def ask(self, number: int, *requests: Request, client: str = "a") -> Sequence[Reply]:
-        reply = self.send(number, *requests, client=client)
-        assert reply is not None
-        assert (reply.client, reply.number) == (client, number)
-        return reply.replies
-
-    def ids(self) -> list[str]:
-        return [row.id for row in self.store.jobs()]
-
-    def seq(self, job_id: str) -> int:
-        row = self.store.get(job_id)
-        assert row is not None
-        return row.seq
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -293,3 +264,123 @@ def test_an_id_that_exists_or_has_existed_is_refused_where_only_new_ones_are_wan
     answers = office.ask(2, *(Schedule(jobs=(spec(job_id),), only_new=True) for job_id in ("waiting", "ended", "new")))
     assert [getattr(answer, "code", "done") for answer in answers] == ["exists", "exists", "done"]
     assert office.ids() == ["waiting", "new"]
+
+
+# What changes when jobs run
+
+
+CHANGES: list[Request] = [
+    PauseJobs(scope=Scope.JOB, key="a"),
+    ResumeJobs(scope=Scope.CHAT, key=42),
+    SkipNext(scope=Scope.JOB, key="a"),
+    SnoozeJob(job_id="a", by_us=HOUR),
+    ChangeZone(zone="America/New_York", chat_id=42),
+]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: type(change).__name__)
+def test_b39_a_repeated_change_is_answered_alike_and_done_once(
+    office: Office, change: Request, restarted: bool
+) -> None:
+    rule = rules.daily("09:00", zone="Europe/Berlin")
+    due_at = rule.next(NOON)
+    assert due_at is not None
+    job = door.job_spec("a", "work", due_at=due_at, rule=rules.dump(rule), zone=rule.zone, chat_id=42)
+    office.ask(1, Schedule(jobs=(job,)), PauseJobs(scope=Scope.CHAT, key=42), client="before")
+    first = office.send(1, change)
+    assert first is not None
+    assert not any(isinstance(reply, Refused) for reply in first.replies)
+    before = office.row("a"), office.store.pauses(), office.store.history(), office.store.sessions()
+    if restarted:
+        office.restart()
+    office.now += SECOND
+    assert office.send(1, change) == first
+    assert (office.row("a"), office.store.pauses(), office.store.history(), office.store.sessions()) == before
+
+
+def test_a_job_in_the_zone_of_its_chat_is_told_its_due_time_again(office: Office) -> None:
+    office.ask(1, ChangeZone(zone="Asia/Tokyo", chat_id=42), client="before")
+    job = questions.spec("work", NOON, id="a", options={"rule": "daily 09:00", "chat_id": 42})
+    question = questions.schedule(job)
+    (first,) = office.ask(1, question.request)
+    office.restart()
+    (again,) = office.ask(1, question.request)
+    nine = datetime(2026, 7, 2, 9, tzinfo=ZoneInfo("Asia/Tokyo"))
+    assert question.answer(first).due_at == question.answer(again).due_at == nine
+    assert question.answer(first).due_at_us == office.row("a").due_at
+
+
+def test_a_job_that_names_its_zone_is_told_the_due_time_that_was_planned(office: Office) -> None:
+    job = questions.spec("work", NOON, id="a", options={"rule": "daily 09:00", "zone": "Asia/Tokyo"})
+    question = questions.schedule(job)
+    (told,) = office.ask(1, question.request)
+    assert told == Scheduled()
+    assert question.answer(told).due_at_us == job.due_at == office.row("a").due_at
+
+
+def test_of_many_jobs_each_tells_its_own_due_time(office: Office) -> None:
+    office.ask(1, ChangeZone(zone="Asia/Tokyo", chat_id=42), client="before")
+    jobs = [
+        questions.spec("work", NOON, id=str(number), options={"rule": rule, "chat_id": 42})
+        for number, rule in enumerate(["every 90s", "daily 09:00", "daily 10:00"])
+    ]
+    (told,) = office.ask(1, Schedule(jobs=tuple(jobs)))
+    assert isinstance(told, Scheduled)
+    assert told.due_at == ((1, office.row("1").due_at), (2, office.row("2").due_at))
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: type(change).__name__)
+def test_b69_a_change_that_could_not_be_committed_is_refused_and_nothing_of_it_happens(change: Request) -> None:
+    store = BusyOnce()
+    office = Office(store)
+    job = questions.spec("work", NOON, id="a", options={"rule": "daily 09:00", "zone": "Europe/Berlin", "chat_id": 42})
+    office.ask(1, Schedule(jobs=(job,)), PauseJobs(scope=Scope.CHAT, key=42), client="before")
+    before = office.row("a"), store.pauses(), store.history(), store.sessions(), office.dispatch.pauses.standing(NOON)
+    store.failing = "commit"
+    (refused,) = office.ask(1, change)
+    assert isinstance(refused, Refused)
+    assert refused.again
+    after = office.row("a"), store.pauses(), store.history(), store.sessions(), office.dispatch.pauses.standing(NOON)
+    assert after == before
+
+
+def test_b69_a_change_that_fails_when_it_is_tried_alone_leaves_nothing_behind() -> None:
+    class FailingAlone(BusyOnce):
+        """Has the commit of every pause fail."""
+
+        def pause(self, pause: Pause) -> None:
+            self.failing = "commit"
+            super().pause(pause)
+
+    store = FailingAlone()
+    office = Office(store)
+    broken = Schedule(jobs=(cast(JobSpec, ("no job",)),))
+    failed, refused = office.ask(1, broken, PauseJobs(scope=Scope.ALL))
+    assert isinstance(failed, Refused)
+    assert isinstance(refused, Refused)
+    assert (refused.code, store.pauses()) == ("storage_busy", [])
+    assert office.dispatch.pauses.standing(NOON) == []
+
+
+def test_b50_while_nothing_can_be_read_a_change_is_refused_with_the_reason() -> None:
+    class Unreadable(Failing):
+        """Can't tell its pauses either, once a `put` has failed."""
+
+        broken = False
+
+        def pauses(self) -> list[Pause]:
+            if self.broken:
+                raise StorageCorruptError("not a database")
+            return super().pauses()
+
+        def put(self, specs: Sequence[JobSpec], now: int) -> list[Placed]:
+            self.broken = self.error is not None
+            return super().put(specs, now)
+
+    store = Unreadable()
+    office = Office(store)
+    store.error = StorageCorruptError("not a database")
+    (refused,) = office.ask(1, put("a"))
+    assert isinstance(refused, Refused)
+    assert refused.code == "storage_corrupt"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bellringer.actors import backlog as backlog_module
+from bellringer.actors import claiming as claiming_module
 from bellringer.actors import dispatch as module
 from bellringer.actors.policy import MAX_CRASHES
 from bellringer.actors.shelf import lane_of
@@ -31,14 +32,14 @@ def floor() -> Floor:
 def short_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lanes of which two rows are held in memory behind the first."""
     monkeypatch.setattr(backlog_module, "ROWS_PER_LANE", 2)
-    monkeypatch.setattr(module, "ROWS_PER_LANE", 2)
+    monkeypatch.setattr(claiming_module, "ROWS_PER_LANE", 2)
 
 
 @pytest.fixture
 def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two pages of two rows a pass."""
-    monkeypatch.setattr(module, "PAGE", 2)
-    monkeypatch.setattr(module, "PAGES_AT_ONCE", 2)
+    monkeypatch.setattr(claiming_module, "PAGE", 2)
+    monkeypatch.setattr(claiming_module, "PAGES_AT_ONCE", 2)
 
 
 def run_all(floor: Floor, passes: int = 30) -> list[str]:
@@ -882,13 +883,13 @@ def test_a_job_whose_handler_nobody_knows_is_made_to_wait_for_it(floor: Floor) -
     assert floor.store.waiting("handler:") == ["handler:other"]
     floor.host("8-1/b", "other")
     assert floor.begun() == []
-    assert floor.dispatch.release_waiting(frozenset({"other"})) is False
+    assert floor.dispatch.release_waiting(frozenset({"other"}), NOON) is False
     floor.end("b")
     assert floor.begun() == ["a"]
 
 
 def test_in_the_first_second_a_handler_is_only_not_known_yet(floor: Floor) -> None:
-    floor.dispatch.hosts_complete_at = NOON + SECOND
+    floor.dispatch.wait_for_hosts(NOON + SECOND)
     floor.put(spec("a", handler="other"))
     floor.now = NOON + SECOND - 1
     floor.begun()
@@ -899,7 +900,7 @@ def test_in_the_first_second_a_handler_is_only_not_known_yet(floor: Floor) -> No
 
 
 def test_in_the_first_second_a_job_runs_as_soon_as_its_handler_comes(floor: Floor) -> None:
-    floor.dispatch.hosts_complete_at = NOON + SECOND
+    floor.dispatch.wait_for_hosts(NOON + SECOND)
     floor.put(spec("a", handler="other"))
     floor.begun()
     floor.host("8-1/b", "other")
@@ -911,9 +912,9 @@ def test_what_waited_for_a_handler_is_let_go_a_part_at_a_time(floor: Floor, monk
     monkeypatch.setattr(module, "RELEASED_AT_ONCE", 3)
     floor.put(*(spec(f"a{number}", handler="other") for number in range(5)))
     floor.begun()
-    assert floor.dispatch.release_waiting(frozenset({"work", "other"})) is True
+    assert floor.dispatch.release_waiting(frozenset({"work", "other"}), NOON) is True
     assert floor.store.counts().waiting == 2
-    assert floor.dispatch.release_waiting(frozenset({"other"})) is False
+    assert floor.dispatch.release_waiting(frozenset({"other"}), NOON) is False
     assert floor.store.counts().waiting == 0
     floor.host("8-1/b", "other")
     assert floor.begun() == [f"a{number}" for number in range(5)]
@@ -923,7 +924,7 @@ def test_in_memory_jobs_wait_for_a_handler_and_are_let_go_too(floor: Floor) -> N
     floor.put(spec("m", handler="memory:h"), in_memory=True)
     floor.begun()
     floor.host("8-1/b", "memory:h")
-    floor.dispatch.release_waiting(frozenset({"memory:h"}))
+    floor.dispatch.release_waiting(frozenset({"memory:h"}), NOON)
     assert floor.begun() == ["m"]
 
 

@@ -1,191 +1,18 @@
-"""What a late, failed or interrupted run means: every answer is a function of values."""
+"""What the end of a run means, however it ended: every answer is a function of values."""
 
-import sys
 from random import Random
-from types import FrameType
-from typing import Any
 
 import pytest
 
 from bellringer.actors import policy
-from bellringer.actors.policy import Decision, backoff_us, decide, interrupted, settle, settle_done
+from bellringer.actors.lateness import LAST_INSTANT
+from bellringer.actors.policy import backoff_us, interrupted, settle, settle_done
 from bellringer.storage import rules
-from bellringer.storage.values import DueRow, Settlement
-from tests.actors.rows import NOON, SECOND, claimed_row, due_row, result
+from bellringer.storage.values import Settlement
+from tests.actors.rows import NOON, SECOND, claimed_row, result
 
 MINUTE = 60 * SECOND
-YEAR = 365 * 86_400 * SECOND
 CHANCE = Random(4)
-
-
-def decided(row: DueRow, now: int) -> Decision:
-    return decide(row, now, token=11, host="7-1/a", lease_us=30 * SECOND)
-
-
-# What a due job gets
-
-
-def test_a_due_job_is_claimed_for_the_host_until_its_lease_ends() -> None:
-    claim, skipped, next_due_at, unreadable = decided(due_row(), NOON)
-    assert claim is not None
-    assert (claim.seq, claim.token, claim.host, claim.due_at) == (1, 11, "7-1/a", NOON)
-    assert claim.lease_until == NOON + 30 * SECOND
-    assert (skipped, next_due_at, unreadable) == (None, None, None)
-
-
-def test_a_one_shot_has_no_next_due_time() -> None:
-    claim = decided(due_row(), NOON).claim
-    assert claim is not None
-    assert claim.next_due_at is None
-
-
-def test_b23_the_next_due_time_lies_on_the_grid_however_late_the_run_begins() -> None:
-    claim = decided(due_row(rule=rules.every(10 * SECOND)), NOON + 3 * SECOND).claim
-    assert claim is not None
-    assert (claim.due_at, claim.next_due_at) == (NOON, NOON + 10 * SECOND)
-
-
-def test_b23_a_thousand_runs_of_three_seconds_each_do_not_drift() -> None:
-    row, due = due_row(rule=rules.every(10 * SECOND)), []
-    for _ in range(1_000):
-        claim = decided(row, row.due_at + 3 * SECOND).claim
-        assert claim is not None
-        assert claim.next_due_at is not None
-        due.append(claim.due_at)
-        row = row._replace(due_at=claim.next_due_at, next_attempt_at=claim.next_due_at)
-    assert due == [NOON + number * 10 * SECOND for number in range(1_000)]
-
-
-def test_b23_a_run_that_takes_longer_than_its_interval_skips_what_it_overran() -> None:
-    claim, skipped, _, _ = decided(due_row(rule=rules.every(10 * SECOND)), NOON + 25 * SECOND)
-    assert claim is not None
-    assert claim.due_at == NOON + 20 * SECOND
-    assert skipped is not None
-    assert (skipped.due_at, skipped.last_due_at, skipped.count) == (NOON, NOON + 10 * SECOND, 2)
-
-
-def test_b27_a_one_shot_found_three_days_late_runs() -> None:
-    claim, skipped, _, _ = decided(due_row(), NOON + 3 * 86_400 * SECOND)
-    assert claim is not None
-    assert claim.due_at == NOON
-    assert skipped is None
-
-
-def test_b17_after_an_outage_the_latest_due_time_runs_and_one_row_tells_of_the_others() -> None:
-    claim, skipped, _, _ = decided(due_row(rule=rules.every(SECOND)), NOON + 10 * YEAR)
-    assert claim is not None
-    assert (claim.due_at, claim.next_due_at) == (NOON + 10 * YEAR, NOON + 10 * YEAR + SECOND)
-    assert skipped is not None
-    assert skipped.count == 315_360_000
-    assert (skipped.outcome, skipped.due_at, skipped.last_due_at) == ("skipped", NOON, NOON + 10 * YEAR - SECOND)
-
-
-def test_b17_315_million_missed_due_times_cost_as_many_steps_as_two() -> None:
-    def steps(now: int) -> int:
-        taken = 0
-
-        def count(_frame: FrameType, _event: str, _argument: object) -> Any:
-            nonlocal taken
-            taken += 1
-            return count
-
-        row = due_row(rule=rules.every(SECOND))
-        sys.settrace(count)
-        try:
-            decided(row, now)
-        finally:
-            sys.settrace(None)
-        return taken
-
-    assert 0 < steps(NOON + 10 * YEAR) == steps(NOON + SECOND)
-
-
-def test_a_due_time_that_has_only_just_come_skips_nothing() -> None:
-    assert decided(due_row(rule=rules.every(SECOND)), NOON + SECOND - 1).skipped is None
-
-
-def test_a_job_that_rests_begins_its_next_interval_now_and_never_skips() -> None:
-    claim, skipped, _, _ = decided(due_row(rule=rules.rest(MINUTE)), NOON + 10 * MINUTE)
-    assert claim is not None
-    assert (claim.due_at, claim.next_due_at) == (NOON, NOON + 11 * MINUTE)
-    assert skipped is None
-
-
-def test_a_retry_of_a_repeating_job_keeps_the_due_times_of_its_first_attempt() -> None:
-    row = due_row(rule=rules.every(MINUTE), next_due_at=NOON + MINUTE, attempts=1)
-    claim, skipped, _, _ = decided(row, NOON + 10 * MINUTE)
-    assert claim is not None
-    assert (claim.due_at, claim.next_due_at, skipped) == (NOON, NOON + MINUTE, None)
-
-
-@pytest.mark.parametrize("misfire", ["skip", "expire"])
-def test_a_one_shot_found_later_than_its_grace_ends_without_a_run(misfire: str) -> None:
-    claim, skipped, next_due_at, _ = decided(due_row(misfire=misfire, grace_us=SECOND), NOON + 2 * SECOND)
-    assert (claim, next_due_at) == (None, None)
-    assert skipped is not None
-    assert (skipped.outcome, skipped.due_at, skipped.count, skipped.finished_at) == (
-        *("skipped", NOON, 1),
-        NOON + 2 * SECOND,
-    )
-    assert skipped.reason == f"{'expired' if misfire == 'expire' else 'skipped'}: found 2.000 s late"
-
-
-@pytest.mark.parametrize("misfire", ["skip", "expire"])
-def test_a_job_within_its_grace_runs(misfire: str) -> None:
-    assert decided(due_row(misfire=misfire, grace_us=SECOND), NOON + SECOND).claim is not None
-
-
-def test_without_a_grace_of_its_own_a_job_that_skips_may_be_a_minute_late() -> None:
-    assert decided(due_row(misfire="skip"), NOON + MINUTE).claim is not None
-    assert decided(due_row(misfire="skip"), NOON + MINUTE + 1).claim is None
-
-
-def test_a_grace_of_nothing_makes_a_microsecond_too_late() -> None:
-    assert decided(due_row(misfire="skip", grace_us=0), NOON).claim is not None
-    assert decided(due_row(misfire="skip", grace_us=0), NOON + 1).claim is None
-
-
-def test_a_job_that_has_begun_is_not_skipped_for_the_lateness_of_its_retry() -> None:
-    assert decided(due_row(misfire="skip", grace_us=0, attempts=1), NOON + MINUTE).claim is not None
-
-
-def test_a_repeating_job_that_skips_tells_all_that_it_missed_in_one_row_and_goes_on() -> None:
-    row = due_row(rule=rules.every(MINUTE), misfire="skip", grace_us=SECOND)
-    claim, skipped, next_due_at, _ = decided(row, NOON + 3 * MINUTE + 2 * SECOND)
-    assert claim is None
-    assert skipped is not None
-    assert (skipped.due_at, skipped.last_due_at, skipped.count) == (NOON, NOON + 3 * MINUTE, 4)
-    assert next_due_at == NOON + 4 * MINUTE
-
-
-def test_the_grace_of_a_repeating_job_counts_from_its_latest_due_time() -> None:
-    row = due_row(rule=rules.every(MINUTE), misfire="skip", grace_us=SECOND)
-    claim, skipped, _, _ = decided(row, NOON + 3 * MINUTE + SECOND)
-    assert claim is not None
-    assert claim.due_at == NOON + 3 * MINUTE
-    assert skipped is not None
-    assert (skipped.count, skipped.reason) == (3, "missed: a later one runs")
-
-
-@pytest.mark.parametrize("rule", ['{"cron":"0 9 * * *"}', '{"every_us":0}', "[]", "no JSON", '{"rest_us":"soon"}'])
-def test_a_rule_that_is_not_known_is_told_as_unreadable(rule: str) -> None:
-    decision = decided(due_row(rule=rule), NOON)
-    assert (decision.claim, decision.skipped) == (None, None)
-    assert decision.unreadable
-
-
-def test_b25_a_series_ends_with_the_last_instant_that_can_be_told() -> None:
-    last = policy.LAST_INSTANT
-    row = due_row(rule=rules.every(86_400 * SECOND), due_at=last - 5, next_attempt_at=last - 5)
-    claim = decided(row, last).claim
-    assert claim is not None
-    assert claim.next_due_at is None
-
-
-def test_b25_a_job_thirty_years_late_is_decided_like_any_other() -> None:
-    claim = decided(due_row(due_at=NOON - 30 * YEAR), NOON).claim
-    assert claim is not None
-    assert claim.due_at == NOON - 30 * YEAR
 
 
 # What a result means
@@ -212,7 +39,7 @@ def test_done_ends_the_occurrence_with_all_that_the_run_left_behind() -> None:
 
 
 def test_a_repeating_job_that_is_done_goes_on_at_its_next_due_time() -> None:
-    done = settled("done", {"rule": rules.every(MINUTE), "next_due_at": NOON + MINUTE})
+    done = settled("done", {"rule": rules.grid(MINUTE), "next_due_at": NOON + MINUTE})
     assert (done.next_attempt_at, done.next_due_at) == (NOON + MINUTE, NOON + MINUTE)
 
 
@@ -266,7 +93,7 @@ def test_a_failure_with_attempts_left_is_retried_without_its_session_changes() -
 
 
 def test_b51_a_repeating_job_goes_on_after_a_failure() -> None:
-    failed = settled("failed", {"rule": rules.every(MINUTE), "next_due_at": NOON + MINUTE}, reason="boom")
+    failed = settled("failed", {"rule": rules.grid(MINUTE), "next_due_at": NOON + MINUTE}, reason="boom")
     assert (failed.event, failed.next_attempt_at) == ("fail", NOON + MINUTE)
     assert failed.ending is not None
     assert failed.ending.outcome == "failed"
@@ -330,7 +157,7 @@ def test_b44_an_interrupted_at_least_once_job_runs_again_and_the_attempt_does_no
 
 
 def test_an_interrupted_at_most_once_series_goes_on() -> None:
-    row = claimed_row(rule=rules.every(MINUTE), next_due_at=NOON + MINUTE)
+    row = claimed_row(rule=rules.grid(MINUTE), next_due_at=NOON + MINUTE)
     ended = interrupted(row, NOON + 2, "its host ended", crashed=True)
     assert (ended.event, ended.next_attempt_at, ended.crashes) == ("interrupt", NOON + MINUTE, 1)
 
@@ -344,7 +171,7 @@ def test_b84_a_job_that_has_ended_its_host_three_times_is_parked(delivery: str) 
 
 
 def test_b84_a_series_that_ends_its_host_starts_its_next_occurrence_without_the_old_crashes() -> None:
-    row = claimed_row(rule=rules.every(MINUTE), next_due_at=NOON + MINUTE, crashes=2)
+    row = claimed_row(rule=rules.grid(MINUTE), next_due_at=NOON + MINUTE, crashes=2)
     ended = interrupted(row, NOON, "gone", crashed=True)
     assert (ended.event, ended.next_attempt_at, ended.crashes) == ("fail", NOON + MINUTE, 0)
 
@@ -371,4 +198,4 @@ def test_b25_the_delay_of_a_billionth_attempt_is_an_hour_and_not_an_overflow() -
 
 
 def test_b25_a_retry_later_than_the_last_instant_comes_at_the_last_instant() -> None:
-    assert settled("retry", after_us=10**30).next_attempt_at == policy.LAST_INSTANT
+    assert settled("retry", after_us=10**30).next_attempt_at == LAST_INSTANT

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bellringer.actors.dispatch import LEASE_US
+from bellringer.actors.claiming import LEASE_US
 from bellringer.actors.hosts import EVENTS_KEPT
 from bellringer.actors.messages import EndHost, Event, HostJoined, HostLeft, HostReported, JoinAgain, RunBatch
 from bellringer.actors.reception import Reception
@@ -336,11 +336,11 @@ def test_a_handler_that_has_come_lets_go_what_waited_for_it(hall: Hall, monkeypa
     hall.put_due("a", "b", "c")
     hall.go_on()
     assert hall.store.counts().waiting == 3
-    assert hall.reception.put_back() is False
+    assert hall.reception.put_back(NOON) is False
     hall.join()
-    assert hall.reception.put_back() is True
+    assert hall.reception.put_back(NOON) is True
     assert hall.store.counts().waiting == 1
-    assert hall.reception.put_back() is False
+    assert hall.reception.put_back(NOON) is False
     assert hall.reception.to_release == set()
     (batch,) = hall.go_on()
     assert ids(batch) == ["a", "b", "c"]

@@ -74,3 +74,17 @@ def test_a_handler_whose_hosts_are_full_does_not_keep_the_scheduler_busy(
     (armed,) = [waiting for waiting in drive.wakeups if waiting.duration_us == alarm.LONGEST_US]
     assert armed.at > drive.clock.monotonic()
     assert ran == []
+
+
+def test_b69_a_scheduler_that_starts_while_storage_is_busy_opens_as_soon_as_it_can(drive: Drive) -> None:
+    ran = note_runs(drive)
+    drive.persisted("a", "work", after=1, chat_id=7)
+    drive.crash()
+    drive.clock.advance(minutes=10)
+    drive.store.fail(StorageBusyError("the database is busy"))
+    drive.start()
+    drive.advance(seconds=1)
+    drive.store.mend()
+    drive.advance(seconds=5)
+    assert ran == ["a"]
+    assert drive.health().storage == "ok"

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -16,7 +15,7 @@ from bellringer.actors.clock import SYSTEM_CLOCK
 from bellringer.handlers import reminders
 from bellringer.handlers.chat_commands import LISTED, MAXIMUM_TEXT, Chat
 
-ZONE = ZoneInfo("Europe/Berlin")
+ZONE = "Europe/Berlin"
 _chats = count(1)
 
 
@@ -54,7 +53,7 @@ def say(scheduler: SchedulerHandle) -> Talk:
 def test_a_reminder_is_answered_with_its_local_time(say: Talk) -> None:
     answer = say("/remind 2030-12-25 08:00 presents 🎁")
 
-    assert answer.startswith("⏰ at 08:00:00 on Wed 25 Dec 2030 (in ")
+    assert answer.startswith("⏰ at 08:00:00 on Wed 25 Dec 2030, once, by local time in Europe/Berlin (in ")
     assert answer.endswith("): presents 🎁")
 
 
@@ -70,8 +69,89 @@ def test_a_reminder_is_stored_to_ring_at_least_once(say: Talk) -> None:
 def test_what_repeats_says_how_often_and_when_first(say: Talk) -> None:
     answer = say("/every 1h30m stretch")
 
-    assert answer.startswith("🔁 every 1 h 30 min, first at ")
-    assert answer.endswith("(in 1 h 30 min): stretch")
+    assert answer.startswith("🔁 every 1 h 30 min, by elapsed time in Europe/Berlin, first at ")
+    assert " (in 1 h 30 min), then " in answer
+    assert answer.endswith(": stretch")
+
+
+def test_a_phrase_that_repeats_is_stored_with_its_rule_and_its_zone(say: Talk) -> None:
+    answer = say("/remind every monday 9:00 water the plants")
+
+    assert answer.startswith("🔁 every Monday at 09:00, by local time in Europe/Berlin, first at 09:00:00 ")
+    job = say.scheduler.get(reminders.job_id(say.chat_id, 1))
+    assert job is not None
+    assert str(job.rule) == "weekly mon 09:00, in Europe/Berlin"
+    assert job.due_at.in_timezone("Europe/Berlin").format("dddd HH:mm") == "Monday 09:00"
+    assert say("/list").endswith(", every Monday at 09:00: water the plants")
+
+
+def test_b10_a_local_time_is_stored_as_such_with_its_zone_and_a_span_is_not(say: Talk) -> None:
+    say("/remind 2030-12-25 08:00 presents")
+    say("/remind 2h tea")
+
+    local, span = (say.scheduler.get(reminders.job_id(say.chat_id, number)) for number in (1, 2))
+    assert local is not None
+    assert span is not None
+    assert (str(local.local_at), local.zone) == ("2030-12-25 08:00:00", "Europe/Berlin")
+    assert (span.local_at, span.zone) == (None, None)
+
+
+def test_the_text_may_stand_in_front_of_the_time(say: Talk) -> None:
+    assert say("/remind me to call mum in 2h").endswith("(in 2 h): call mum")
+
+
+def test_the_zone_of_a_chat_is_told_and_can_be_changed(say: Talk) -> None:
+    assert say("/zone").startswith("Times here are those of Europe/Berlin.")
+    assert say("/zone Asia/Tokyo").startswith("Times here are those of Asia/Tokyo now, where it is ")
+    assert say("/zone").startswith("Times here are those of Asia/Tokyo.")
+
+    say("/remind 2030-12-25 08:00 presents")
+    job = say.scheduler.get(reminders.job_id(say.chat_id, 1))
+    assert job is not None
+    assert job.due_at.isoformat() == "2030-12-24T23:00:00+00:00"
+
+
+def test_the_zone_is_remembered_across_a_restart_of_the_bot(say: Talk) -> None:
+    say("/zone Asia/Tokyo")
+    say.begin_anew()
+
+    assert say("/zone").startswith("Times here are those of Asia/Tokyo.")
+
+
+def test_reminders_keep_their_local_time_in_a_new_zone(say: Talk) -> None:
+    say("/remind 2030-12-25 08:00 presents")
+    say("/remind every day at 9 pills")
+    say("/remind 2h tea")
+
+    assert say("/zone Asia/Tokyo").endswith("2 of your reminders keep their local time there.")
+    job = say.scheduler.get(reminders.job_id(say.chat_id, 1))
+    assert job is not None
+    assert job.due_at.isoformat() == "2030-12-24T23:00:00+00:00"
+
+
+def test_b14_a_zone_that_does_not_exist_is_refused_with_one_that_is_meant(say: Talk) -> None:
+    assert say("/zone Europe/Berln") == (
+        "There is no time zone 'Europe/Berln': give a name of the time zone database, did you mean Europe/Berlin?"
+    )
+
+
+def test_a_paused_reminder_is_shown_as_such_until_it_is_resumed(say: Talk) -> None:
+    say("/remind every day at 9 pills")
+
+    assert say("/pause 1") == "Paused, until /resume 1: pills"
+    assert [pause.key for pause in say.scheduler.pauses()] == [reminders.job_id(say.chat_id, 1)]
+    assert say("/list").endswith("every day at 09:00, paused: pills")
+    assert say("/resume 1") == "Goes on: pills"
+    assert say("/list").endswith("every day at 09:00: pills")
+
+
+def test_the_next_time_can_be_left_out(say: Talk) -> None:
+    say("/remind every 2h stretch")
+    say("/remind 2h tea")
+
+    assert say("/skip 1").startswith("Skipped once, next at ")
+    assert "(in 4 h)" in say("/list") or "(in 3 h 59 min)" in say("/list")
+    assert say("/skip 2") == "Number 2 comes once only. Drop it with: /cancel 2"
 
 
 def test_the_list_shows_number_time_distance_and_text_in_due_order(say: Talk) -> None:
@@ -195,7 +275,10 @@ def test_snooze_without_anything_that_rang_says_so(say: Talk) -> None:
 def test_help_names_every_command(say: Talk) -> None:
     words = {line.split()[0] for line in say("/help").splitlines()}
 
-    assert words == {"/remind", "/every", "/list", "/cancel", "/snooze"}
+    assert words == {
+        *("/remind", "/every", "/list", "/cancel", "/snooze"),
+        *("/pause", "/resume", "/skip", "/zone"),
+    }
 
 
 def test_an_empty_line_gets_no_answer(say: Talk) -> None:
@@ -243,6 +326,13 @@ def test_a_long_text_is_stored_whole_and_shown_short(say: Talk) -> None:
         ("/cancel x", "Cancel which one?"),
         ("/cancel -1", "Cancel which one?"),
         ("/cancel ³", "Cancel which one?"),
+        ("/pause", "Pause which one?"),
+        ("/resume x", "Resume which one?"),
+        ("/skip", "Skip which one?"),
+        ("/pause 99", "There is no reminder 99."),
+        ("/remind every day", "Remind you of what?"),
+        ("/remind every 0.5s x", "That is too often for me"),
+        ("/snooze every 10m", "Nothing has rung yet"),
         ("/cancel 99", "There is no reminder 99."),
         ("/cancel " + "9" * 6_000, "There is no reminder"),
         ("/HELP", "/remind 10s stand up"),

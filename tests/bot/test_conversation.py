@@ -1,7 +1,5 @@
 """Conversations of days and weeks with the sample bot, under a clock that is moved by hand."""
 
-from zoneinfo import ZoneInfo
-
 import pytest
 
 from bellringer.handlers import reminders
@@ -12,7 +10,7 @@ from bellringer.testing.drive import Drive
 class Talk:
     def __init__(self, drive: Drive, zone: str) -> None:
         self.drive = drive
-        self._chat = Chat(drive, ZoneInfo(zone))
+        self._chat = Chat(drive, zone)
         drive.registry.add(reminders.RING, reminders.ring)
         drive.attach(registry=drive.registry)
 

@@ -34,7 +34,7 @@ def fill(store: SqliteStore) -> None:
             )
             store.settle([failed(order, "park", reason="ValueError: no")._replace(ending=told)], T + 2)
     (strange,) = put(store, job("strange", T + SECOND, handler="unknown", chat_id=5))
-    store.wait([strange], "handler:unknown")
+    store.wait([strange], "handler:unknown", T)
     put(store, job("running", T + 2 * SECOND, chat_id=6))
     claim_due(store)
     put(

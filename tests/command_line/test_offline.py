@@ -10,8 +10,9 @@ from bellringer.commands.phrases import cells
 from bellringer.commands.tables import Screen
 from bellringer.storage.lock import DatabaseLock
 from bellringer.storage.sqlite_store import open_store
+from bellringer.storage.values import Pause
 from tests.command_line.calling import Calling, ids
-from tests.contract.steps import T, job, put
+from tests.contract.steps import T, done, job, only_order, put
 
 
 def test_pending_lists_jobs_in_order_of_due_time(bellringer: Calling) -> None:
@@ -204,7 +205,7 @@ def test_looking_is_possible_while_a_scheduler_writes(bellringer: Calling) -> No
 def test_check_finds_a_sound_file_sound(bellringer: Calling) -> None:
     told = bellringer("check", "--json")
 
-    assert (told.code, told.json) == (0, {"faults": []})
+    assert (told.code, told.json) == (0, {"faults": [], "absent": []})
 
 
 def test_check_takes_offline_for_what_it_does_anyway(bellringer: Calling) -> None:
@@ -278,3 +279,41 @@ def test_b36_nothing_is_changed_in_a_file_that_somebody_else_holds(bellringer: C
 
     assert (told.code, told.error["code"]) == (1, "database_in_use")
     assert "digest" in ids(bellringer("pending", "--offline", "--json").json["jobs"])
+
+
+def test_a_job_is_explained_from_the_file(bellringer: Calling) -> None:
+    told = bellringer("explain", "broken", "--offline")
+
+    assert told.code == 0
+    assert "and failed: ValueError: no." in told.out
+    assert "It is parked: ValueError: no. `bellringer redrive` puts it back" in told.out
+    assert "Next: nothing, until it is put back." in told.out
+    assert "Read from the file" in told.out
+
+
+def test_what_waits_for_a_handler_is_explained_from_the_file(bellringer: Calling) -> None:
+    (said, _) = bellringer("explain", "strange", "--offline", "--json").json["sentences"]
+
+    assert "waiting: no host knows the handler 'unknown'" in said
+
+
+def test_a_pause_is_told_from_the_file_and_one_that_has_ended_is_not(bellringer: Calling) -> None:
+    with closing(open_store(bellringer.database)) as store:
+        store.pause(Pause("chat", 42, T, None, "next", "quiet"))
+        store.pause(Pause("chat", "42", T, T + 1, "next", "over"))
+
+    lines = {line.partition(" ")[0]: line for line in bellringer("pending", "--offline").out.splitlines()}
+    assert lines["reminder:42"].endswith("scheduled  paused with its chat: quiet")
+    assert lines["digest"].endswith("scheduled")
+    assert "over" not in bellringer("pause", "--list", "--offline").out
+
+
+def test_what_a_late_run_had_waited_for_stands_in_its_history(bellringer: Calling) -> None:
+    with closing(open_store(bellringer.database)) as store:
+        order = only_order(store, job("late", chat_id=9))
+        finished = done(order)
+        assert finished.ending is not None
+        store.settle([finished._replace(ending=finished.ending._replace(reason="held: handler:greet"))], T + 2)
+
+    told = bellringer("history", "late", "--offline").out
+    assert "late: it waited for the handler 'greet', which no host knew" in told

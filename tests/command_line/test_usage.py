@@ -11,11 +11,15 @@ from tests.command_line.calling import Calling, call, run
 
 COMMANDS = (
     *(["pending"], ["show", "a"], ["history"], ["cancel", "a"], ["run-now", "a"], ["redrive", "a"]),
-    *(["health"], ["sessions"]),
+    *(["health"], ["sessions"], ["explain", "a"]),
+)
+ONLY_SERVED = (
+    *(["pause", "a"], ["resume", "--all"], ["skip-next", "--chat", "1"], ["snooze", "a", "--by", "1m"]),
+    ["zone", "Europe/Berlin", "--chat", "1"],
 )
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, *ONLY_SERVED])
 def test_without_a_scheduler_the_code_is_3_and_the_sentence_helps(bellringer: Calling, command: list[str]) -> None:
     told = bellringer(*command)
 
@@ -38,7 +42,7 @@ def test_options_may_stand_before_and_after_the_command(database: Path) -> None:
     before = call("--database", str(database), "--json", "check")
     after = call("check", "--database", str(database), "--json")
 
-    assert before.json == after.json == {"faults": []}
+    assert before.json == after.json == {"faults": [], "absent": []}
 
 
 def test_what_is_said_later_stands(database: Path) -> None:

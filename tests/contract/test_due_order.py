@@ -38,28 +38,28 @@ def test_the_next_instant_is_the_earliest_that_waits_for_nothing(store: Store) -
     assert store.next_attempt_at() == T
     assert store.next_attempt_at(Cursor(T, first)) == T + 5
 
-    store.wait([first], "handler:remind")
+    store.wait([first], "handler:remind", T)
 
     assert store.next_attempt_at() == T + 5
 
 
 def test_what_waits_is_not_due_until_it_is_released(store: Store) -> None:
     seqs = put(store, job("a"), job("b", T + 1), job("c", T + 2))
-    store.wait(seqs, "handler:remind")
+    store.wait(seqs, "handler:remind", T)
     assert all_due(store) == []
     assert [row.waiting_for for row in store.jobs()] == ["handler:remind"] * 3
 
-    assert store.release("handler:other", 10) == 0
-    assert store.release("handler:remind", 2) == 2
+    assert store.release("handler:other", 10, T) == 0
+    assert store.release("handler:remind", 2, T) == 2
     assert [row.id for row in all_due(store)] == ["a", "b"]
-    assert store.release("handler:remind", 2) == 1
+    assert store.release("handler:remind", 2, T) == 1
     assert [row.waiting_for for row in store.jobs()] == [None] * 3
 
 
 def test_the_reasons_for_waiting_are_told_once_each(store: Store) -> None:
     seqs = put(store, *(job(f"j{n}") for n in range(6)))
     for seq, reason in zip(seqs, ["handler:b", "handler:a", "handler:b", "lane:1", "lane:2", "handle"], strict=True):
-        store.wait([seq], reason)
+        store.wait([seq], reason, T)
 
     assert store.waiting("handler:") == ["handler:a", "handler:b"]
     assert store.waiting("lane:") == ["lane:1", "lane:2"]
@@ -68,14 +68,14 @@ def test_the_reasons_for_waiting_are_told_once_each(store: Store) -> None:
 
 def test_waiting_for_something_with_a_broken_name_is_possible(store: Store) -> None:
     (seq,) = put(store, job())
-    store.wait([seq], "handler:\ud83c")
+    store.wait([seq], "handler:\ud83c", T)
 
-    assert store.release("handler:\ud83c", 5) == 1
+    assert store.release("handler:\ud83c", 5, T) == 1
 
 
 def test_what_waits_is_looked_at_again_when_it_is_run_now(store: Store) -> None:
     (seq,) = put(store, job())
-    store.wait([seq], "lane:1")
+    store.wait([seq], "lane:1", T)
 
     store.run_now("a", T)
 
@@ -85,7 +85,7 @@ def test_what_waits_is_looked_at_again_when_it_is_run_now(store: Store) -> None:
 def test_a_skipped_one_shot_is_finished_and_recorded(store: Store) -> None:
     (seq,) = put(store, job())
 
-    store.skip(seq, Ending(Outcome.SKIPPED, T, T + 99, reason="too late"), None)
+    store.skip(seq, [Ending(Outcome.SKIPPED, T, T + 99, reason="too late")], None)
 
     assert store.jobs() == []
     (row,) = history(store)
@@ -95,7 +95,7 @@ def test_a_skipped_one_shot_is_finished_and_recorded(store: Store) -> None:
 def test_skipped_occurrences_of_a_series_are_told_in_one_row_and_it_goes_on(store: Store) -> None:
     (seq,) = put(store, job(rule=EVERY_SECOND))
 
-    store.skip(seq, Ending(Outcome.SKIPPED, T, T + 9, count=4, last_due_at=T + 3 * SECOND), T + 4 * SECOND)
+    store.skip(seq, [Ending(Outcome.SKIPPED, T, T + 9, count=4, last_due_at=T + 3 * SECOND)], T + 4 * SECOND)
 
     (row,) = all_due(store)
     assert (row.seq, row.due_at, row.next_attempt_at, row.next_due_at) == (seq, T + 4 * SECOND, T + 4 * SECOND, None)
@@ -104,7 +104,7 @@ def test_skipped_occurrences_of_a_series_are_told_in_one_row_and_it_goes_on(stor
 
 
 def test_skipping_what_is_gone_records_nothing(store: Store) -> None:
-    store.skip(12345, Ending(Outcome.SKIPPED, T, T), None)
+    store.skip(12345, [Ending(Outcome.SKIPPED, T, T)], None)
 
     assert history(store) == []
 
@@ -132,8 +132,8 @@ def test_only_what_is_scheduled_can_be_parked_so(store: Store) -> None:
 
 def test_what_waits_can_be_listed_alone(store: Store) -> None:
     unknown, _, busy = put(store, job("unknown"), job("free"), job("busy", chat_id=1))
-    store.wait([unknown], "handler:nobody")
-    store.wait([busy], "lane:1")
+    store.wait([unknown], "handler:nobody", T)
+    store.wait([busy], "lane:1", T)
 
     assert [row.id for row in store.jobs(status=WAITING)] == ["unknown", "busy"]
     assert [row.id for row in store.jobs(status=WAITING, chat_id=1)] == ["busy"]

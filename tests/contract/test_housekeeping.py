@@ -15,7 +15,7 @@ def record(store: Store, job_id: str, outcome: str, finished_at: int) -> None:
     end = Ending(outcome, T, finished_at)
     if outcome == Outcome.FAILED:
         store.settle([failed(order, ending=end, next_due_at=T + 1)], T)
-        store.skip(order.seq, Ending(Outcome.SKIPPED, T + 1, finished_at), None)
+        store.skip(order.seq, [Ending(Outcome.SKIPPED, T + 1, finished_at)], None)
     else:
         store.settle([done(order, ending=end)], T)
 

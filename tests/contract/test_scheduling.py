@@ -119,7 +119,7 @@ def test_b58_the_rule_of_replacing_is_the_same_in_every_state(store: Store, stat
         if state == "parked":
             store.settle([failed(order)], T)
     elif state == "waiting":
-        store.wait([seq], "handler:remind")
+        store.wait([seq], "handler:remind", T)
 
     (placed,) = store.put([job("a", T + 9, payload="2")], T + 7)
 
@@ -228,7 +228,7 @@ def test_a_one_shot_that_is_run_now_is_moved_up(store: Store) -> None:
 
 def test_a_late_one_shot_keeps_its_due_time_when_it_is_run_now(store: Store) -> None:
     (seq,) = put(store, job("a", T))
-    store.wait([seq], "handler:remind")
+    store.wait([seq], "handler:remind", T)
 
     assert store.run_now("a", T + 7)
 
@@ -359,7 +359,7 @@ def test_counts_tell_how_many_stand_where(store: Store) -> None:
     (order,) = claim_due(store)
     store.settle([failed(order)], T)
     (waiting,) = put(store, job("waiting"))
-    store.wait([waiting], "lane:1")
+    store.wait([waiting], "lane:1", T)
     put(store, job("due"))
 
     assert store.counts() == Counts(scheduled=2, claimed=1, parked=1, waiting=1, occurrences=1)

@@ -12,7 +12,7 @@ import pytest
 from bellringer import Context, InvalidJobError, Retry, SyncContext
 from bellringer.actors.messages import RunBatch
 from bellringer.testing import Drive
-from tests.scenarios.steps import MakeDrive, ids, note_runs, outcomes, seconds, status
+from tests.scenarios.steps import MakeDrive, absent, ids, note_instants, note_runs, outcomes, seconds, status
 
 
 def test_b77_a_handler_that_sleeps_for_ever_is_cut_at_its_time_limit_and_delays_nobody(drive: Drive) -> None:
@@ -297,6 +297,32 @@ def test_b99_a_claim_that_fails_loses_and_doubles_nothing(make_drive: MakeDrive,
     assert outcomes(drive) == ["done"] * 503
 
 
+@pytest.mark.parametrize("lost", [1, 2, 500, 503])
+def test_b99_what_was_handed_over_and_lost_runs_after_everything_was_killed_and_started_again(
+    make_drive: MakeDrive, lost: int
+) -> None:
+    drive = make_drive(places=1, store="memory")
+    ran = note_runs(drive)
+    drive.schedule_many(
+        {"handler": "work", "id": f"{number}", "after": 10, "delivery": "at_least_once"} for number in range(503)
+    )
+    handed_over = 0
+
+    def from_the_one_on(message: object) -> bool:
+        nonlocal handed_over
+        handed_over += isinstance(message, RunBatch) and bool(message.orders)
+        return isinstance(message, RunBatch) and handed_over >= lost
+
+    drive.lose_messages_if(from_the_one_on)
+    drive.advance(seconds=10)
+    assert len(ran) == lost - 1
+    drive.crash()
+    drive.start()
+    drive.advance(minutes=1)
+    assert Counter(ids(ran)) == {f"{number}": 1 for number in range(503)}
+    assert outcomes(drive) == ["done"] * 503
+
+
 def test_b104_without_any_host_a_due_job_waits_visibly_and_then_runs(make_drive: MakeDrive) -> None:
     drive = make_drive(hosts=0)
     ran = note_runs(drive)
@@ -350,3 +376,65 @@ def test_b104_a_dependency_that_can_not_be_built_is_tried_again_every_minute(dri
     drive.advance(minutes=10)
     assert ran == [190.0]
     assert outcomes(drive) == ["done"]
+
+
+@pytest.mark.parametrize("misfire", ["run_late", "expire"])
+def test_b104_ten_minutes_without_a_host_leave_no_due_time_without_an_outcome(
+    make_drive: MakeDrive, misfire: str
+) -> None:
+    drive = make_drive(hosts=0)
+    ran = note_instants(drive)
+    host = drive.host()
+    drive.schedule("work", id="a", rule="*/15 * * * *", zone="UTC", misfire=misfire, grace=120)
+    drive.schedule("work", id="b", rule="* * * * *", zone="UTC", misfire=misfire, grace=120)
+    drive.advance(minutes=10, seconds=30)
+    drive.remove_host(host)
+    drive.advance(minutes=10)
+    assert len(ran) == 10
+    for job_id in ("a", "b"):
+        job = drive.get(job_id)
+        assert job is not None
+        assert (job.status, job.why) == ("scheduled", "waiting: no host knows the handler 'work'")
+    assert absent(drive) == []
+
+    drive.host()
+    drive.advance(minutes=1)
+    late = ["2026-01-01 00:20:30"] * (2 if misfire == "run_late" else 1)
+    assert ran[10:] == [*late, "2026-01-01 00:21"]
+    (about_a,) = drive.history("a")
+    if misfire == "expire":
+        assert (about_a.outcome, about_a.reason) == ("skipped", "expired: found 330.000 s late")
+    else:
+        assert about_a.late_by == pendulum.duration(minutes=5, seconds=30)
+    assert sum(row.times for row in drive.history("b")) == 21
+    assert absent(drive) == []
+
+
+def test_b104_ten_minutes_without_what_a_handler_needs_end_in_a_failure_that_says_so(drive: Drive) -> None:
+    ran: list[tuple[str, float]] = []
+
+    @drive.dependency("service")
+    async def service() -> str:
+        if seconds(drive) < 599:
+            raise ConnectionError("the service is down")
+        return "up"
+
+    @drive.handler("work", needs=["service"])
+    async def work(ctx: Context, payload: object) -> None:
+        ran.append((ctx.job.id, seconds(drive)))
+
+    drive.schedule("work", id="once", after=60)
+    drive.schedule("work", id="often", every=480)
+    drive.advance(minutes=9, seconds=59)
+    assert ran == []
+    once = drive.get("once")
+    assert once is not None
+    assert once.status == "parked"
+    assert "the service is down" in (once.why or "")
+
+    drive.redrive("once")
+    drive.advance(minutes=10)
+    assert ran == [("once", 599.0), ("often", 600.0), ("often", 960.0)]
+    assert outcomes(drive, "once") == ["failed", "done"]
+    assert outcomes(drive, "often") == ["done", "done"]
+    assert absent(drive) == []

@@ -7,14 +7,7 @@ import pytest
 
 from bellringer import Context
 from bellringer.testing import Drive
-from tests.scenarios.steps import MakeDrive, ids, note_runs, outcomes, seconds, status
-
-
-def go_away(drive: Drive, **for_how_long: float) -> None:
-    """Everything is killed, time passes, and it is started again."""
-    drive.crash()
-    drive.clock.advance(**for_how_long)
-    drive.start()
+from tests.scenarios.steps import MakeDrive, absent, go_away, ids, note_instants, note_runs, outcomes, seconds, status
 
 
 def test_b26_what_fell_due_while_the_process_was_stopped_runs_late_and_says_so(drive: Drive) -> None:
@@ -46,6 +39,39 @@ def test_b27_an_overdue_job_runs_exactly_once_over_three_restarts(drive: Drive) 
     assert ids(ran) == ["reminder"]
     assert outcomes(drive) == ["done"]
     assert drive.events[0].kind == "job.late"
+
+
+@pytest.mark.parametrize(
+    "rule", ["daily 02:30", "30 2 * * *", "weekly thu-sat 02:30", "RRULE:FREQ=DAILY;BYHOUR=2;BYMINUTE=30;BYSECOND=0"]
+)
+@pytest.mark.parametrize("seconds_late", [1, 5])
+def test_b26_a_repeating_job_that_is_found_seconds_late_runs_and_says_how_late(
+    make_drive: MakeDrive, rule: str, seconds_late: int
+) -> None:
+    drive = make_drive(at=pendulum.datetime(2026, 1, 1))
+    ran = note_instants(drive)
+    drive.schedule("work", id="a", rule=rule, zone="Europe/Berlin")
+    drive.advance(hours=1, minutes=29, seconds=58)
+    drive.freeze_host()
+    drive.advance(seconds=2 + seconds_late)
+    drive.thaw_host()
+    drive.advance(days=1)
+    assert ran == [f"2026-01-01 01:30:{seconds_late:02}", "2026-01-02 01:30"]
+    assert [row.late_by.total_seconds() for row in drive.history("a")] == [0, seconds_late]
+    assert absent(drive) == []
+
+
+def test_b27_an_overdue_job_that_expires_is_recorded_exactly_once_over_three_restarts(drive: Drive) -> None:
+    ran = note_runs(drive)
+    drive.persisted("reminder", "work", chat_id=42, after=60, misfire="expire", grace=3_600)
+    for _ in range(3):
+        go_away(drive, days=1)
+        drive.advance(seconds=30)
+    assert ran == []
+    (missed,) = drive.history(chat_id=42)
+    assert (missed.job_id, missed.outcome) == ("reminder", "skipped")
+    assert "expired" in (missed.reason or "")
+    assert "expired" in str(drive.explain("reminder"))
 
 
 @pytest.mark.parametrize("orderly", [True, False])
@@ -132,3 +158,20 @@ def test_b33_a_job_that_waits_for_a_place_keeps_its_attempt(make_drive: MakeDriv
     behind = drive.get("behind")
     assert behind is not None
     assert (behind.status, behind.attempts) == ("scheduled", 0)
+
+
+def test_b33_waiting_for_a_place_counts_towards_the_grace(make_drive: MakeDrive) -> None:
+    drive = make_drive(places=1)
+
+    @drive.handler("long")
+    async def long(ctx: Context, payload: object) -> None:
+        await asyncio.sleep(60)
+
+    ran = note_runs(drive, "short")
+    drive.persisted("first", "long", after=1, time_limit=120)
+    drive.persisted("patient", "short", after=2, misfire="skip", grace=60)
+    drive.persisted("hurried", "short", after=2, misfire="skip", grace=30)
+    drive.advance(minutes=5)
+    assert ran == [("patient", 61.0)]
+    (hurried,) = drive.history("hurried")
+    assert (hurried.outcome, hurried.reason, hurried.attempts) == ("skipped", "skipped: found 59.000 s late", 0)

@@ -93,3 +93,24 @@ def test_b71_a_repeating_job_goes_on_along_its_grid_once_there_is_room(drive: Dr
     drive.advance(seconds=90)
     assert [round(at) for _, at in ran] in ([630, 660, 720], [631, 660, 720])
     assert sum(row.times for row in drive.history("a", limit=1_000)) == 12
+
+
+def test_b69_a_claim_that_fails_and_leaves_nothing_readable_costs_no_host_and_no_more_time(
+    drive: Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = note_runs(drive)
+    drive.persisted("a", "work", after=10)
+    store = drive.store.inner
+
+    def claim(claims: object, now: int) -> None:
+        monkeypatch.undo()
+        drive.store.fail(TROUBLES[1], reads=True)
+        raise TROUBLES[1]
+
+    monkeypatch.setattr(store, "claim", claim)
+    drive.advance(seconds=30)
+    assert ran == []
+    drive.store.mend()
+    drive.advance(seconds=1)
+    assert ids(ran) == ["a"]
+    assert drive.restarts == 0

@@ -107,14 +107,14 @@ def work(store: SqliteStore, until: int) -> None:
         rows = [row for row in all_due(store, until) if row.id != "repeats" or row.due_at < T + 3 * SECOND]
         for row in rows:
             if row.id == "skipped":
-                store.skip(row.seq, Ending(Outcome.SKIPPED, row.due_at, until), None)
+                store.skip(row.seq, [Ending(Outcome.SKIPPED, row.due_at, until)], None)
             elif row.id == "waits" and store.meta("waited") is None:
                 with store.transaction():
                     store.set_meta("waited", "yes")
-                    store.wait([row.seq], "lane:1")
+                    store.wait([row.seq], "lane:1", until)
         orders = store.claim([claim_of(row) for row in rows[:2]], until)
         store.settle([settlement_of(order) for order in orders], until)
-        if not orders and not store.release("lane:1", 10):
+        if not orders and not store.release("lane:1", 10, until):
             return
 
 

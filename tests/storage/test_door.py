@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from bellringer.storage import door
 from bellringer.storage.errors import InvalidJobError
 from bellringer.storage.sqlite_store import open_store
-from bellringer.storage.values import Delivery, JobSpec, Misfire
+from bellringer.storage.values import CatchUp, Delivery, JobSpec, Misfire, Overlap
 from tests.contract.steps import T
 
 FIRST = datetime(1970, 1, 2)  # noqa: DTZ001
@@ -264,30 +264,102 @@ def test_a_job_keeps_everything_that_was_given() -> None:
         chat_id=42,
         user_id="7",
         thread_id=-1,
-        every_us=1_000,
+        rule='{"every_us":1000}',
+        zone="Europe/Berlin",
+        local_at="2026-12-25T08:00:00",
         delivery=Delivery.AT_LEAST_ONCE,
         misfire="skip",
         grace=1.5,
         attempts=3,
         time_limit=timedelta(seconds=2),
+        due_until=T + 9,
+        catch_up="all(7)",
+        overlap="skip",
+        stale_after=timedelta(minutes=1),
     )
 
     assert made == JobSpec(
         *("a", "remind", T, '{"text":"é"}', 42, "7", -1, '{"every_us":1000}'),
-        *(Delivery.AT_LEAST_ONCE, Misfire.SKIP, 1_500_000, 3, 2_000_000),
+        *(Delivery.AT_LEAST_ONCE, Misfire.SKIP, 1_500_000, 3, 2_000_000, T + 9),
+        zone="Europe/Berlin",
+        local_at="2026-12-25T08:00:00",
+        catch_up=CatchUp.ALL,
+        catch_up_limit=7,
+        overlap=Overlap.SKIP,
+        stale_after_us=60_000_000,
     )
     assert type(made.delivery) is str
-    assert spec(rest_us=5_000).rule == '{"rest_us":5000}'
     assert spec(grace=0).grace_us == 0
+    assert spec(stale_after=0).stale_after_us == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        *(("none", ("none", None)), ("one", ("one", None)), ("all", ("all", 100)), (CatchUp.ALL, ("all", 100))),
+        *(("all(1)", ("all", 1)), ("all(1000)", ("all", 1_000)), ("all( 7 )", ("all", 7))),
+    ],
+)
+def test_b30_how_much_is_made_up_for_is_a_word_or_all_of_a_number(given: str, kept: tuple[str, int | None]) -> None:
+    made = spec(catch_up=given)
+
+    assert (made.catch_up, made.catch_up_limit) == kept
+    assert type(made.catch_up) is str
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        *(("skip", ("skip", None)), ("queue_one", ("queue_one", None)), (Overlap.QUEUE_ONE, ("queue_one", None))),
+        *(("parallel(1)", ("parallel", 1)), ("parallel(1000)", ("parallel", 1_000))),
+    ],
+)
+def test_what_may_overlap_is_a_word_or_a_number_of_parallel_runs(given: str, kept: tuple[str, int | None]) -> None:
+    made = spec(overlap=given)
+
+    assert (made.overlap, made.overlap_limit) == kept
+    assert type(made.overlap) is str
+
+
+@pytest.mark.parametrize(
+    "catch_up",
+    [
+        *("all(0)", "all(1001)", "all(-1)", "all()", "all(x)", "all(1.5)", "all(9999999999)", "one(2)", "none(1)"),
+        *("parallel(2)", "ALL", "all(1) ", "", None, 5, True, ["all"], b"all", "all(१)"),
+    ],
+)
+def test_another_word_for_catching_up_is_refused_with_those_there_are(catch_up: object) -> None:
+    sentence = refusal(lambda: spec(catch_up=catch_up))
+
+    assert sentence.startswith("job 'a': catch_up is ")
+    assert "none, one, all(n)" in sentence or "from 1 to 1000" in sentence
+
+
+@pytest.mark.parametrize(
+    "overlap",
+    ["parallel", "parallel(0)", "parallel(1001)", "all(2)", "skip(1)", "queue", "", None, 2, Overlap.PARALLEL],
+)
+def test_another_word_for_overlapping_is_refused_with_those_there_are(overlap: object) -> None:
+    sentence = refusal(lambda: spec(overlap=overlap))
+
+    assert sentence.startswith("job 'a': overlap is ")
+    assert "skip, queue_one, parallel(n)" in sentence or "from 1 to 1000" in sentence
+
+
+@pytest.mark.parametrize("chat_id", [42, "room"])
+def test_jobs_of_a_chat_never_run_side_by_side(chat_id: int | str) -> None:
+    assert "one at a time" in refusal(lambda: spec(overlap="parallel(2)", chat_id=chat_id))
+    assert spec(overlap="parallel(1)", chat_id=chat_id).overlap_limit == 1
 
 
 @pytest.mark.parametrize(
     "fields",
     [
         *({"due_at": due_at} for due_at in (-1, door.MAX_INSTANT + 1, 1.5, None, True, "x")),
-        *({"every_us": every} for every in (0, 999, 1.5, True, door.MAX_INTERVAL_US + 1)),
-        *({"rest_us": rest} for rest in (0, -1)),
-        {"every_us": 1_000, "rest_us": 1_000},
+        *({"catch_up": catch_up} for catch_up in ("twice", "all(0)", None, ["all"])),
+        *({"overlap": overlap} for overlap in ("parallel", "parallel(0)", None, ["skip"])),
+        {"overlap": "parallel(2)", "chat_id": 42},
+        *({"stale_after": stale} for stale in (math.nan, math.inf, True, "5")),
         {"delivery": "twice"},
         {"delivery": None},
         {"delivery": []},

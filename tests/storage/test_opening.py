@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from peewee import SqliteDatabase
 
-from bellringer.storage import migrations, models
+from bellringer.storage import models
 from bellringer.storage.connection import damaged
 from bellringer.storage.errors import (
     NewerSchemaError,
@@ -24,8 +23,6 @@ from bellringer.storage.reading import open_for_reading
 from bellringer.storage.sqlite_store import open_store
 from tests.contract.steps import T, job, put
 from tests.storage.children import KILLED, killed_child, without_root_rights
-
-SCHEMA_1 = Path(__file__).with_name("schema_1.sql").read_text(encoding="utf-8")
 
 
 def filled(path: Path, jobs: int = 50, payload: str = "null") -> None:
@@ -43,11 +40,6 @@ def killed_with_a_log(path: Path, jobs: int = 50) -> None:
         os._exit(KILLED)
 
     killed_child(child)
-
-
-def schema(database: sqlite3.Connection) -> list[tuple[str, str]]:
-    rows = database.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name").fetchall()
-    return [(name, " ".join(sql.split())) for name, sql in rows]
 
 
 def test_a_path_that_does_not_exist_is_created(path: Path) -> None:
@@ -207,61 +199,6 @@ def test_a_file_of_a_later_version_is_refused_and_left_alone(path: Path) -> None
     left = sqlite3.connect(path)
     assert left.execute("PRAGMA user_version").fetchone() == (models.SCHEMA_VERSION + 1,)
     assert left.execute("SELECT count(*) FROM job").fetchone() == (50,)
-
-
-def test_a_file_of_version_1_comes_to_the_schema_of_a_new_one(tmp_path: Path) -> None:
-    old = sqlite3.connect(tmp_path / "old.db")
-    old.executescript(SCHEMA_1)
-    old.close()
-    open_store(tmp_path / "old.db").close()
-    open_store(tmp_path / "new.db").close()
-
-    assert schema(sqlite3.connect(tmp_path / "old.db")) == schema(sqlite3.connect(tmp_path / "new.db"))
-
-
-@pytest.fixture
-def version_1(path: Path) -> Iterator[SqliteDatabase]:
-    filled(path)
-    database = SqliteDatabase(str(path))
-    database.connect()
-    yield database
-    database.close()
-
-
-def add_colour(database: SqliteDatabase) -> None:
-    database.execute_sql("ALTER TABLE job ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'")
-
-
-def count_colours(database: SqliteDatabase) -> None:
-    database.execute_sql("CREATE TABLE colours AS SELECT colour, count(*) AS jobs FROM job GROUP BY colour")
-
-
-def test_steps_bring_an_old_file_forward_one_after_another(version_1: SqliteDatabase) -> None:
-    migrations.migrate(version_1, 1, 3, {1: add_colour, 2: count_colours})
-
-    assert migrations.answer(version_1, "PRAGMA user_version") == 3
-    assert migrations.answer(version_1, "SELECT jobs FROM colours WHERE colour = 'red'") == 50
-
-
-def test_a_step_that_fails_leaves_the_file_as_it_was(version_1: SqliteDatabase) -> None:
-    before = schema(version_1.connection())
-
-    def fails(database: SqliteDatabase) -> None:
-        count_colours(database)
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        migrations.migrate(version_1, 1, 3, {1: add_colour, 2: fails})
-
-    assert migrations.answer(version_1, "PRAGMA user_version") == 1
-    assert schema(version_1.connection()) == before
-
-
-def test_a_version_that_no_step_leads_on_from_is_refused(version_1: SqliteDatabase) -> None:
-    with pytest.raises(StorageCorruptError, match="schema 2"):
-        migrations.migrate(version_1, 1, 3, {1: add_colour})
-
-    assert migrations.answer(version_1, "PRAGMA user_version") == 1
 
 
 @pytest.fixture

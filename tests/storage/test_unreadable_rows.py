@@ -3,7 +3,20 @@
 import pytest
 
 from bellringer.storage.sqlite_store import SqliteStore
-from tests.contract.steps import T, all_due, claim_due, claim_of, done, history, job, outcomes, put
+from bellringer.storage.values import Outage, Pause, Scope
+from tests.contract.steps import (
+    EVERY_SECOND,
+    SECOND,
+    T,
+    all_due,
+    claim_due,
+    claim_of,
+    done,
+    history,
+    job,
+    outcomes,
+    put,
+)
 
 
 def spoil(store: SqliteStore, table: str, column: str, value: str | int | bytes | None, seq: int) -> None:
@@ -28,6 +41,13 @@ DUE_FIELDS: list[tuple[str, str, str | bytes]] = [
     ("job", "time_limit_us", "long"),
     ("job", "rule", b"\xff"),
     ("job", "misfire", b"\xff"),
+    ("job", "catch_up", b"\xff"),
+    ("job", "overlap", b"\xff"),
+    ("job", "overlap_limit", "few"),
+    ("job", "stale_after_us", "soon"),
+    ("job", "series", "all"),
+    ("job_state", "held_by", b"\xff"),
+    ("job_state", "held_from", "then"),
 ]
 
 
@@ -135,6 +155,7 @@ def test_a_session_that_can_not_be_read_is_never_overwritten(store: SqliteStore,
         ("job", "payload", "{", "payload is not JSON"),
         ("job", "seq", 999, "has no state"),
         ("job_state", "seq", 999, "has no job"),
+        ("job", "series", 1, "belongs to a part"),
     ],
 )
 def test_a_check_says_what_is_wrong(
@@ -160,3 +181,54 @@ def test_b46_nothing_that_is_broken_keeps_a_job_from_being_cancelled_or_replaced
         spoil(store, table, column, value, placed.seq)
         assert store.cancel(["bad"], T) != [None]
     assert store.jobs() == []
+
+
+def test_a_check_says_that_a_pause_is_of_no_known_scope_or_time(store: SqliteStore) -> None:
+    store.pause(Pause(Scope.CHAT, 42, T, None, "next", None))
+    assert store.check() == []
+
+    for column, sentence in (("since", "a pause can't be read, of: 42"), ("scope", "scope is unknown: 'dreams'")):
+        with store.transaction():
+            store._connection.run(f"UPDATE pause SET {column} = 'dreams'")
+        assert sentence in " ".join(store.check())
+
+
+def test_b46_a_pause_or_outage_that_can_not_be_read_does_not_hide_the_others(store: SqliteStore) -> None:
+    sound = Pause(Scope.CHAT, 42, T, None, "next", None)
+    store.pause(Pause(Scope.JOB, "a", T, None, "next", None))
+    store.pause(Pause(Scope.JOB, "b", T, None, "next", None))
+    store.pause(sound)
+    store.note_outage(Outage(T, T + 1, "down"))
+    store.note_outage(Outage(T, T + 2, "down"))
+    with store.transaction():
+        store._connection.run("UPDATE pause SET since = x'ff' WHERE key = 'a'")
+        store._connection.run("UPDATE pause SET scope = 'dreams' WHERE key = 'b'")
+        store._connection.run("UPDATE outage SET kind = x'ff' WHERE ended_at = ?", (T + 1,))
+
+    assert store.pauses() == [sound]
+    assert store.outages(T, T) == [Outage(T, T + 2, "down")]
+
+
+def test_b46_a_row_of_a_zone_that_can_not_be_read_is_left_out_of_a_full_page(store: SqliteStore) -> None:
+    seqs = put(store, *(job(f"j{n}", zone="UTC") for n in range(5)))
+    spoil(store, "job_state", "due_at", "soon", seqs[0])
+    spoil(store, "job", "rule", b"\xff", seqs[2])
+    spoil_text(store, "job", "zone", seqs[4])
+
+    assert [row.seq for row in store.zoned("UTC", limit=2)] == [seqs[1], seqs[3]]
+    assert store.zone_names() == ["UTC"]
+
+
+@pytest.mark.parametrize(("table", "column", "value"), DUE_FIELDS)
+def test_b46_a_part_that_is_broken_is_parked_and_goes_with_its_job(
+    store: SqliteStore, table: str, column: str, value: str | bytes
+) -> None:
+    (seq,) = put(store, job("a", rule=EVERY_SECOND))
+    placed = store.spawn(seq, T, T + SECOND, T)
+    assert placed is not None
+    spoil(store, table, column, value, placed.seq)
+
+    assert [row.id for row in all_due(store)] == ["a"]
+    assert [row.seq for row in store.jobs(status="parked")] == [placed.seq]
+    if column != "id":
+        assert store.cancel(["a"], T)[0] == (seq, "scheduled", (placed.seq,))

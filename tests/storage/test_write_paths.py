@@ -10,8 +10,8 @@ import pytest
 import bellringer.storage
 from bellringer.storage.errors import StorageError
 from bellringer.storage.sqlite_store import SqliteStore, open_store
-from bellringer.storage.values import Cursor
-from tests.contract.steps import T, job
+from bellringer.storage.values import Cursor, Pause, Scope
+from tests.contract.steps import EVERY_SECOND, SECOND, T, job
 from tests.storage.test_crash_at_each_call import run
 
 SOURCES = sorted(Path(bellringer.storage.__path__[0]).glob("*.py"))
@@ -91,7 +91,7 @@ class ExplainingConnection(sqlite3.Connection):
 
     def explain(self, args: tuple[object, ...]) -> None:
         sql = str(args[0])
-        if sql.startswith(("SELECT", "UPDATE", "DELETE")):
+        if sql.startswith(("SELECT", "UPDATE", "DELETE", "WITH")):
             for row in super().execute(f"EXPLAIN QUERY PLAN {sql}", *args[1:]).fetchall():  # type: ignore[arg-type]
                 self.plans.append((sql, row[3]))
 
@@ -116,6 +116,20 @@ def test_b100_no_step_of_a_run_walks_or_sorts_a_table(path: Path) -> None:
     store.history(limit=5, chat_id=1)
     store.history(limit=5, outcome="failed")
     store.trim(finished_before=T, keep=1, limit=5)
+    store.put([job("series", rule=EVERY_SECOND, zone="Europe/Berlin")], T)
+    (series,) = store.zoned("Europe/Berlin", limit=5)
+    store.spawn(series.seq, T, T + SECOND, T)
+    store.parts(series.seq)
+    store.put([job("series", rule=EVERY_SECOND, zone="Europe/Berlin"), job("b")], T)
+    store.zone_names()
+    for scope, key in ((Scope.JOB, "a"), (Scope.CHAT, 1), (Scope.HANDLER, "remind"), (Scope.ALL, None)):
+        store.pause(Pause(scope, key, T, None, "next", None))
+        store.select(scope=scope, key=key, user_id=1, limit=5)
+        store.unpause(scope, key)
+    store.pauses()
+    store.outages(T, T)
+    store.latest_sign()
+    store.session(1, 1)
     store.close()
 
     assert len(ExplainingConnection.plans) > 100
@@ -124,9 +138,15 @@ def test_b100_no_step_of_a_run_walks_or_sorts_a_table(path: Path) -> None:
         for sql, plan in ExplainingConnection.plans
         if (plan.startswith("SCAN") and "INDEX" not in plan) or "TEMP B-TREE" in plan
     }
-    # The few answers to clients are walked when they are trimmed; the ledger is read backwards until a page is
-    # full; and the jobs of one chat, and those that are claimed, are sorted.
-    allowed = ("DELETE FROM reply", 'FROM "occurrence" AS "t1" ORDER', '"t1"."chat_id" = ?', "t2.seq IN (SELECT seq")
+    # The few answers to clients, and outages, are walked when they are trimmed, and the few pauses when they are told;
+    # the ledger is read backwards until a page is full, or one sign of life is found; the zones in use are walked, each
+    # of which is one step in an index; and what is claimed, the jobs of one chat, the parts of one id,
+    # and the outages of a time are sorted.
+    allowed = (
+        *("DELETE FROM reply", "DELETE FROM outage", "FROM outage WHERE", "FROM pause ORDER", "t1.id > ?"),
+        *("SELECT (SELECT finished_at", "WITH RECURSIVE used"),
+        *('FROM "occurrence" AS "t1" ORDER', '"t1"."chat_id" = ?', "t2.seq IN (SELECT seq"),
+    )
     assert {walk for walk in walks if not any(part in walk[0] for part in allowed)} == set()
 
 
@@ -175,3 +195,16 @@ def test_a_start_and_a_look_do_not_depend_on_how_much_is_pending(path: Path) -> 
     store.close()
 
     assert steps < 50
+
+
+def test_b100_the_zones_in_use_are_found_without_walking_the_jobs(path: Path) -> None:
+    ExplainingConnection.plans = []
+    store = open_store(path, connection_factory=ExplainingConnection)
+    store.zone_names()
+    store.zoned("Europe/Berlin", limit=5)
+    store.parts(1)
+    store.close()
+
+    searches = [plan for _, plan in ExplainingConnection.plans if " job " in plan or " j " in plan]
+    assert len(searches) == 4
+    assert all(plan.startswith("SEARCH") and ("job_zone" in plan or "job_series" in plan) for plan in searches)
