@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..storage import rules
+from ..storage import rules, values
 from ..storage.rules import Rule
 from ..storage.values import CatchUp, Claim, DueRow, Ending, Misfire, Outcome, Overlap
 
@@ -12,10 +12,10 @@ DEFAULT_GRACE_US = 60_000_000
 
 LAST_INSTANT = 253_402_300_799_999_999
 
-BY_RUN = "run"
-BY_SNOOZE = "snooze"
-BY_PAUSE = "pause"
-BY_PAUSE_THEN_ONE = "pause:run_one"
+BY_RUN = values.RUN
+BY_SNOOZE = values.SNOOZE
+BY_PAUSE = values.PAUSE
+BY_PAUSE_THEN_ONE = values.PAUSE_THEN_ONE
 """What may have held up a row until it could be looked at (`held_by`), beside a handler or a lane."""
 TOLD_BEFORE_WAITING = (BY_RUN, BY_PAUSE)
 """What these held up may not have to run at all; a wait for something else would take their place."""

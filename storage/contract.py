@@ -174,7 +174,7 @@ class Store(Protocol):
     def release(self, reason: str, limit: int, now: int, *, held_by: str | None = None) -> int:
         """Put up to `limit` rows that wait for `reason` back, earliest first; how many there were.
 
-        They tell that they were held up until now by `held_by`, or else by `reason`.
+        They tell that they were held up until now by `held_by`, or else by `reason`; what is `LASTING` is kept then.
         """
         ...
 

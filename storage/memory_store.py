@@ -10,6 +10,7 @@ from .memory_zones import MemoryZones
 from .parts import part_id, placed_after
 from .states import Event, after, after_settlement
 from .values import (
+    LASTING,
     SNOOZE,
     ChatId,
     Claim,
@@ -180,12 +181,14 @@ class MemoryStore(MemoryZones):
                     self._write(seq, row._replace(waiting_for=storable(reason), held_from=held_from))
 
     def release(self, reason: str, limit: int, now: int, *, held_by: str | None = None) -> int:
-        held = storable(reason if held_by is None else held_by)
         found = [row for row in self._rows.values() if row.waiting_for == storable(reason)]
         found.sort(key=lambda row: (row.next_attempt_at or 0, row.seq))
         with self.transaction():
             for row in found[:limit]:
-                self._write(row.seq, row._replace(waiting_for=None, held_by=held, held_until=now))
+                let_go = row._replace(waiting_for=None)
+                if held_by is not None or row.held_by not in LASTING:
+                    let_go = let_go._replace(held_by=storable(held_by or reason), held_until=now)
+                self._write(row.seq, let_go)
         return len(found[:limit])
 
     def waiting(self, prefix: str) -> list[str]:

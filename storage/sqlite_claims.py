@@ -10,7 +10,7 @@ from .parts import told_id
 from .shapes import CLAIMED_SHAPE, DUE_SHAPE, ORDER_SHAPE
 from .sqlite_requests import SqliteRequests
 from .states import Event, after
-from .values import ChatId, Claim, ClaimedRow, Cursor, DueRow, Ending, Outcome, RunOrder, Status
+from .values import LASTING, ChatId, Claim, ClaimedRow, Cursor, DueRow, Ending, Outcome, RunOrder, Status
 
 UNREADABLE: Final = "the stored job can't be read"
 IDLE: Final = "waiting_for = NULL, token = NULL, host = NULL, claimed_at = NULL, lease_until = NULL"
@@ -38,6 +38,14 @@ _OF_CHAT: Final = (
     "SELECT count(*), total(before) FROM (SELECT (s.next_attempt_at, s.seq) < (?2, ?3) AND "
     f"s.{models.DUE} AS before FROM job j CROSS JOIN job_state s ON s.seq = j.seq WHERE j.chat_id = ?1 "
     f"LIMIT {MOST_OF_CHAT})"
+)
+# What a pause or an overlap has left on the row must outlast a wait for a handler or a lane.
+_LASTING: Final = ", ".join(f"'{kind}'" for kind in sorted(LASTING))
+_LASTS: Final = f"ifnull(held_by, '') IN ({_LASTING})"
+_RELEASE: Final = (
+    f"UPDATE job_state SET waiting_for = NULL, held_until = iif(?1 IS NULL AND {_LASTS}, held_until, ?2), "
+    f"held_by = coalesce(?1, iif({_LASTS}, held_by, ?3)) WHERE seq IN (SELECT seq "
+    f"FROM job_state WHERE {models.WAITING} AND waiting_for = ?3 ORDER BY next_attempt_at, seq LIMIT ?4)"
 )
 # An UPDATE that names due_at rewrites its index entry even where the value stays, so the usual claim does not.
 _CLAIM: Final = (
@@ -97,13 +105,8 @@ class SqliteClaims(SqliteRequests):
             )
 
     def release(self, reason: str, limit: int, now: int, *, held_by: str | None = None) -> int:
-        held = reason if held_by is None else held_by
         with self._connection.transaction():
-            return self._connection.run(
-                "UPDATE job_state SET waiting_for = NULL, held_by = ?, held_until = ? WHERE seq IN (SELECT seq "
-                f"FROM job_state WHERE {models.WAITING} AND waiting_for = ? ORDER BY next_attempt_at, seq LIMIT ?)",
-                (ledger.storable(held), now, ledger.storable(reason), limit),
-            )
+            return self._connection.run(_RELEASE, (ledger.storable(held_by), now, ledger.storable(reason), limit))
 
     def waiting(self, prefix: str) -> list[str]:
         sql = f"SELECT min(waiting_for) FROM job_state WHERE {models.WAITING} AND waiting_for "

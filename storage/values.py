@@ -23,8 +23,12 @@ class Status(StrEnum):
 WAITING: Final = "waiting"
 """What is asked for beside a status: scheduled, and held up by a handler that no host knows, or by its chat's lane."""
 
+RUN: Final = "run"
 SNOOZE: Final = "snooze"
-"""By what an occurrence is held up that was put off without moving its series."""
+PAUSE: Final = "pause"
+PAUSE_THEN_ONE: Final = "pause:run_one"
+LASTING: Final = frozenset({RUN, SNOOZE, PAUSE, PAUSE_THEN_ONE})
+"""By what an occurrence was held up that decides about it: its own run before, a snooze, a pause of either kind."""
 
 
 class Outcome(StrEnum):

@@ -34,6 +34,26 @@ def only_due(store: Store) -> DueRow:
     return row
 
 
+def test_what_a_pause_has_left_outlasts_a_wait_for_a_lane(store: Store) -> None:
+    (seq,) = put(store, job())
+    store.wait([seq], "pause:job:a", T)
+    store.release("pause:job:a", 9, T + 5, held_by="pause")
+
+    store.wait([seq], "lane:1", T + 6)
+    store.release("lane:1", 9, T + 7)
+
+    assert held(only_due(store)) == ("pause", T, T + 5)
+
+
+def test_a_pause_counts_more_than_what_had_held_before(store: Store) -> None:
+    seq = held_series(store)
+
+    store.wait([seq], "pause:all", T + 6)
+    store.release("pause:all", 9, T + 8, held_by="pause")
+
+    assert held(only_due(store)) == ("pause", T, T + 8)
+
+
 def test_what_waited_tells_for_what_and_how_long(store: Store) -> None:
     (seq,) = put(store, job())
     assert held(only_due(store)) == (None, None, None)
