@@ -47,24 +47,20 @@ from .messages import (
 )
 from .reception import Reception
 from .shelf import LANE, lane_of
-from .uptime import Uptime
+from .upkeep import Upkeep
 from .version import VERSION
 from .watch import Watch
 from .zone_data import ZoneData
 
 log = logging.getLogger("bellringer.scheduler")
 
-SWEEP_EVERY_US = 120_000_000
 STORAGE_PAUSE_US = 200_000
 STORAGE_WAIT_MS = 50
 """How long one attempt waits for another's lock. Nobody is answered meanwhile, and each attempt is made again."""
 SOON_US = 1_000
 STOPPING_LOOK_US = 200_000
 HOSTS_COMPLETE_AFTER_US = 1_000_000
-TRIMMED_AT_ONCE = 1_000
 TRIM_PAUSE_US = 20_000
-TRIM_EVERY = 10_000
-DAY_US = 86_400_000_000
 
 
 class Scheduler(Actor):
@@ -79,13 +75,9 @@ class Scheduler(Actor):
         self._supervisor: Any = None
         self._dispatch: Dispatch
         self._desk: Desk
-        self._zone_data: ZoneData
-        self._uptime: Uptime
+        self._upkeep: Upkeep
         self._storage = "ok"
         self._started_at = 0
-        self._swept_at = 0
-        self._trimming = False
-        self._trimmed_behind = 0
         self._watch = Watch()
         self._alarm = Alarm(self, SYSTEM_CLOCK)
         self._reception: Reception
@@ -138,20 +130,20 @@ class Scheduler(Actor):
         self._opened, self._supervisor = message, sender
         now = self._clock.wall()
         self._started_at = now
-        self._zone_data = ZoneData(durable, now)
+        zone_data = ZoneData(durable, now)
         self._dispatch = Dispatch(
             durable,
             MemoryStore(),
-            self._zone_data,
+            zone_data,
             first_token=secrets.randbits(62),
             chance=Random(secrets.randbits(64)),
         )
         self._dispatch.wait_for_hosts(now + HOSTS_COMPLETE_AFTER_US)
         self._dispatch.durable.long_lanes.update(lane_of(reason) for reason in durable.waiting(LANE))
-        self._dispatch.claiming = not self._zone_data.is_moving
-        self._desk = Desk(self._dispatch, self._zone_data, self._health)
-        self._uptime = Uptime(durable, self._clock)
-        self._uptime.begin(now, restarted=bool(message.restarts))
+        self._dispatch.claiming = not zone_data.is_moving
+        self._desk = Desk(self._dispatch, zone_data, self._health)
+        self._upkeep = Upkeep(durable, self._dispatch, zone_data, self._clock, settings)
+        self._upkeep.begin(now, restarted=bool(message.restarts))
         self._alarm = Alarm(self, self._clock)
         self._reception = Reception(
             self._dispatch,
@@ -171,7 +163,7 @@ class Scheduler(Actor):
         if message.restarts:
             self._to_tell.append(Event(kind="scheduler.restarted", at=now, reason=f"restart {message.restarts}"))
         self.send(sender, DatabaseOpened(process=self._process))
-        self._note_time(now)
+        self._keep_up(self._upkeep.note_time, now)
         self._go_on(now)
         log.info("scheduler %r is open on %s", settings.name, settings.database)
 
@@ -268,67 +260,30 @@ class Scheduler(Actor):
     def receive_wakeup(self, message: WakeupMessage, _sender: Any) -> None:
         if self._alarm.rings(message.payload):
             now = self._clock.wall()
-            if self._trimming:
-                self._trim(now)
-            if self._zone_data.is_moving:
-                self._move_zones(now)
+            self._keep_up(self._upkeep.go_on, now)
             self._go_on(now)
 
     def receive_tick(self, message: Tick, sender: Any) -> None:
         now = self._clock.wall()
         if message.answer:
             self.send(sender, Ticked())
-        self._note_time(now)
+        self._keep_up(self._upkeep.note_time, now)
         self._forget_closures(self._reception.end_silent_hosts())
         if self._dispatch.orphans:
             self._reception.release_orphans()
         # Whatever is due earlier than the alarm would have armed it for an earlier instant.
         if self._alarm.is_due(now) or self._dispatch.has_work:
             self._go_on(now)
-        if abs(now - self._swept_at) >= SWEEP_EVERY_US:
-            self._sweep(now)
+        if self._upkeep.sweep_is_due(now):
+            self._keep_up(self._upkeep.sweep, now)
+            self._go_on(now)
 
-    def _note_time(self, now: int) -> None:
+    def _keep_up(self, step: Callable[[int], None], now: int) -> None:
         try:
-            self._zone_data.keep(now)
-            self._uptime.note(now)
+            step(now)
         except StorageError as error:
             self._blocked(error)
-
-    def _move_zones(self, now: int) -> None:
-        """Nothing runs until every local time lies where the zone data has it now."""
-        try:
-            self._zone_data.move_some(now)
-        except StorageError as error:
-            self._blocked(error)
-            return
-        self._dispatch.claiming = not self._zone_data.is_moving and self._stopping is None
-
-    def _sweep(self, now: int) -> None:
-        """The look that needs no timer and trusts no memory: read the due order anew, and trim the ledger."""
-        self._swept_at = now
-        self._dispatch.start_over()
-        try:
-            self._dispatch.pauses.forget_ended(now)
-        except StorageError as error:
-            self._blocked(error)
-        self._trim(now)
-        self._go_on(now)
-
-    def _trim(self, now: int) -> None:
-        """Delete a few of the rows that are beyond age or count; the alarm rings for the next few."""
-        assert self._opened is not None
-        settings = self._opened.settings
-        try:
-            trimmed = self._dispatch.durable.store.trim(
-                finished_before=now - int(settings.keep_days * DAY_US),
-                keep=settings.keep_occurrences,
-                limit=TRIMMED_AT_ONCE,
-            )
-            self._dispatch.in_memory.store.trim(finished_before=now, keep=1_000, limit=1_000_000)
-            self._trimming = trimmed == TRIMMED_AT_ONCE
-        except StorageError as error:
-            self._blocked(error)
+        self._dispatch.claiming = not self._upkeep.is_moving_zones and self._stopping is None
 
     # The pass
 
@@ -351,12 +306,10 @@ class Scheduler(Actor):
         if self._stopping is not None:
             if not self._stop_if_done(now):
                 self._alarm.arm(now + STOPPING_LOOK_US, now)
-        elif more or self._dispatch.more_is_due or self._zone_data.is_moving:
+        elif more or self._dispatch.more_is_due or self._upkeep.is_moving_zones:
             self._alarm.arm(now + SOON_US, now)
         else:
-            if self._trimming or self._dispatch.settled - self._trimmed_behind >= TRIM_EVERY:
-                self._trimming = True
-                self._trimmed_behind = self._dispatch.settled
+            if self._upkeep.has_to_trim():
                 self._alarm.arm(now + TRIM_PAUSE_US, now)
             self._alarm.arm(self._dispatch.next_attempt_at(now), now)
 
@@ -405,7 +358,7 @@ class Scheduler(Actor):
 
     def _close(self) -> None:
         with suppress(StorageError):
-            self._uptime.end(self._clock.wall())
+            self._upkeep.end(self._clock.wall())
         for shelf in self._dispatch.shelves:
             shelf.store.close()
         if self._lock is not None:
