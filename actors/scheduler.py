@@ -193,7 +193,8 @@ class Scheduler(Actor):
             self.send(sender, replace(reply, process=self._process))
         earliest = self._desk.earliest
         if earliest is not None:
-            if earliest <= now:
+            # An alarm that is about to ring must not be armed for later.
+            if earliest <= now or self._alarm.is_due(now):
                 self._go_on(now)
             else:
                 self._alarm.arm(earliest, now)

@@ -162,7 +162,7 @@ def _rule(when: When, zone: str | None) -> Rule:
             jitter=timedelta(microseconds=jitter_us),
         )
     if not isinstance(rule, Rule):
-        raise InvalidJobError(f"rule is a {type(rule).__name__}, but must be a rule, or text such as 'daily 09:00'")
+        raise InvalidJobError(f"rule is {door.shown(rule)}, but must be a rule, or text such as 'daily 09:00'")
     if bounds:
         raise InvalidJobError(f"`{bounds[0]}` belongs to the rule itself: rules.daily(…, {bounds[0]}=…)")
     return rule if zone is None else rule.in_zone(zone)

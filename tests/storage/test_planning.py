@@ -257,7 +257,7 @@ def test_a_share_of_a_jitter_is_drawn_by_the_id_also_where_the_chat_is() -> None
         ({"at": LATER, "jitter": 1}, "`jitter` bounds a repeating job"),
         ({"rule": rules.daily("09:00"), "count": 2}, "`count` belongs to the rule itself: rules.daily(…, count=…)"),
         ({"rule": rules.daily("09:00"), "start": LATER}, "`start` belongs to the rule itself"),
-        ({"rule": 5}, "rule is a int, but must be a rule, or text such as 'daily 09:00'"),
+        ({"rule": 5}, "rule is 5, but must be a rule, or text such as 'daily 09:00'"),
         ({"rule": "whenever"}, "whenever"),
         ({"rule": ""}, "the rule has 0 characters"),
         ({"rule": "daily 09:00", "count": 0}, "count is 0"),
