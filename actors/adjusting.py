@@ -3,7 +3,8 @@
 import json
 
 from ..storage import rules
-from ..storage.values import Ending, JobRow, OnResume, Outcome, Pause, Rezoned, Scope, Status
+from ..storage.errors import InvalidJobError
+from ..storage.values import Ending, JobRow, Outcome, Pause, Rezoned, Scope, Status
 from .dispatch import Dispatch
 from .lateness import LAST_INSTANT
 from .messages import (
@@ -22,6 +23,8 @@ from .messages import (
     SkipNext,
     SnoozeJob,
 )
+from .pauses import PAUSE
+from .relocating import Standing, relocate
 from .zone_data import ZONE_KEY, ZoneData
 
 PAGE = 500
@@ -63,9 +66,9 @@ class Adjusting:
     def _pause(self, request: PauseJobs, now: int) -> Reply:
         if request.until is not None and request.until <= now:
             return Refused(code="in_the_past", sentence="a pause has to end later than now: give a later `until`")
-        self._dispatch.pauses.begin(
-            Pause(request.scope, request.key, now, request.until, request.on_resume, request.reason)
-        )
+        pause = Pause(request.scope, request.key, now, request.until, request.on_resume, request.reason)
+        if not request.only_longer or self._dispatch.pauses.is_longer(pause, now):
+            self._dispatch.pauses.begin(pause)
         self.earliest = request.until
         return Accepted()
 
@@ -81,24 +84,26 @@ class Adjusting:
     def _skip_next(self, request: SkipNext, now: int) -> Reply:
         rows = self._store.select(scope=request.scope, key=request.key, after=request.after, limit=PAGE)
         if request.scope == Scope.JOB:
-            refused = self._not_skippable(rows[0] if rows else None, str(request.key))
+            refused = self._not_skippable(rows[0] if rows else None, str(request.key), now)
             if refused is not None:
                 return refused
         skipped = []
         for row in rows:
-            if self._not_skippable(row, row.id) is None:
+            if self._not_skippable(row, row.id, now) is None:
                 skipped.append(row.id)
                 self._leave_out(row, now, "skipped: it was asked to leave out the next one")
         after = rows[-1].seq if len(rows) == PAGE else None
         return Adjusted(count=len(skipped), ids=tuple(skipped[:IDS_TOLD]), after=after)
 
-    def _not_skippable(self, row: JobRow | None, job_id: str) -> Refused | None:
+    def _not_skippable(self, row: JobRow | None, job_id: str, now: int) -> Refused | None:
         if row is None:
             return Refused(code="not_found", sentence=f"job {job_id!r} is not there")
         if row.rule is None:
             return Refused(code="wrong_state", sentence=f"job {job_id!r} runs once: cancel it, or snooze it")
-        if row.status != Status.SCHEDULED or row.attempts:
+        if row.status != Status.SCHEDULED or row.attempts or _passed_in_a_pause(row, now):
             why = "is running" if row.status == Status.CLAIMED else "waits for its next attempt"
+            if row.status == Status.SCHEDULED and not row.attempts:
+                why = "is paused, and its due time has passed"
             why = "is parked" if row.status == Status.PARKED else why
             return Refused(code="wrong_state", sentence=f"job {job_id!r} {why}: only a due time to come can be skipped")
         return None
@@ -121,8 +126,10 @@ class Adjusting:
             return Refused(code="not_found", sentence=f"job {request.job_id!r} is not there")
         at = request.until if request.until is not None else max(now, row.due_at) + (request.by_us or 0)
         at = min(at, LAST_INSTANT)
-        if at <= now:
-            return Refused(code="in_the_past", sentence=f"job {request.job_id!r}: give an instant later than now")
+        planned = row.due_at if not row.attempts else now
+        if at <= max(now, planned):
+            sentence = f"job {request.job_id!r}: give an instant later than now and than its due time"
+            return Refused(code="too_early", sentence=sentence)
         if not self._store.snooze(row.seq, at, now):
             sentence = f"job {request.job_id!r} is {row.status}: only a scheduled job can be snoozed"
             return Refused(code="wrong_state", sentence=sentence)
@@ -139,7 +146,11 @@ class Adjusting:
         rows = self._store.select(
             scope=Scope.CHAT, key=request.chat_id, user_id=request.user_id, after=request.after, limit=PAGE
         )
-        count = sum(self._move_to(row, request.zone, now) for row in rows)
+        if request.user_id is None:
+            rows_to_move = [row for row in rows if not self._zone_data.has_own(row.chat_id, row.user_id)]
+        else:
+            rows_to_move = rows
+        count = sum(self._move_to(row, request.zone, now) for row in rows_to_move)
         return Adjusted(count=count, after=rows[-1].seq if len(rows) == PAGE else None)
 
     def _move_to(self, row: JobRow, zone: str, now: int) -> bool:
@@ -150,30 +161,20 @@ class Adjusting:
         try:
             before = rules.zone_named(row.zone)
             rule = None if row.rule is None else rules.load(row.rule).in_zone(zone)
-        except ValueError:
+        except (ValueError, InvalidJobError):
             return False  # it is parked when it is due
-
-        def moved(at: int | None) -> int | None:
-            return at if at is None or at <= now else there.instant(before.local(at))
-
-        attempt_at: int | None
-        due_at, next_due_at = moved(row.due_at) or row.due_at, moved(row.next_due_at)
-        if row.status != Status.SCHEDULED or row.attempts:
-            due_at = row.due_at
-        if rule is not None and row.due_at > now >= due_at:
-            reason = "skipped: its local time had passed in the new zone"
-            ending = Ending(Outcome.SKIPPED, row.due_at, now, reason=reason, last_due_at=row.due_at)
-            following = rule.next(now)
-            self._store.skip(row.seq, [ending], following)
-            if following is None:
-                self._moved(row.seq, None)
-                return True
-            due_at, next_due_at, attempt_at = following, None, following
-        else:
-            attempt_at = due_at if row.next_attempt_at == row.due_at else row.next_attempt_at
+        standing = Standing(row.status, row.due_at, row.next_attempt_at, row.next_due_at, bool(row.attempts))
+        reason = "skipped: its local time had passed in the new zone"
+        found = relocate(standing, rule, lambda at: there.instant(before.local(at)), now, reason)
+        if found.is_over:
+            self._store.skip(row.seq, [found.passed] if found.passed else [], None)
+            self._moved(row.seq, None)
+            return True
+        if found.passed is not None:
+            self._store.record(row.seq, found.passed)
         text = None if rule is None else rules.dump(rule)
-        self._store.rezone([Rezoned(row.seq, zone, text, due_at, attempt_at, next_due_at)])
-        self._moved(row.seq, attempt_at)
+        self._store.rezone([Rezoned(row.seq, zone, text, found.due_at, found.next_attempt_at, found.next_due_at)])
+        self._moved(row.seq, found.next_attempt_at)
         return True
 
     # Why
@@ -202,5 +203,6 @@ class Adjusting:
                 self.earliest = at
 
 
-def on_resume_of(run_one: bool) -> str:
-    return OnResume.RUN_ONE if run_one else OnResume.NEXT
+def _passed_in_a_pause(row: JobRow, now: int) -> bool:
+    """What comes next is then known only when the pause ends."""
+    return row.due_at < now and (row.waiting_for or "").startswith(PAUSE)

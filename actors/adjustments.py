@@ -77,7 +77,9 @@ def snooze(
         assert isinstance(key, str)
         return Question(SnoozeJob(job_id=key, by_us=by_us, until=ends_at), _nothing)
     ends_at = now + (by_us or 0) if ends_at is None else ends_at
-    request = PauseJobs(scope=scope, key=key, until=ends_at, on_resume=OnResume.RUN_ONE, reason="snoozed")
+    request = PauseJobs(
+        scope=scope, key=key, until=ends_at, on_resume=OnResume.RUN_ONE, reason="snoozed", only_longer=True
+    )
     return Question(request, _nothing)
 
 

@@ -96,7 +96,7 @@ class Claiming:
         if pause is not None:
             shelf.store.wait([row.seq], pause_reason(pause), now)
             return self.leave_lane(shelf, row)
-        if row.overlap == Overlap.PARALLEL and row.rule is not None and row.next_due_at is None:
+        if row.overlap == Overlap.PARALLEL and row.rule is not None and not row.attempts:
             return self._set_beside(shelf, row, now, events)
         suspect = policy.is_suspect(row.crashes)
         host = self._hosts.empty_one(row.handler) if suspect else self._hosts.roomiest(row.handler)

@@ -218,6 +218,7 @@ class Dispatch:
                         next_due_at=run.next_due_at,
                         rule=run.rule,
                         now=now,
+                        attempt=run.attempt,
                         held_by=run.held_by,
                     )
                 )

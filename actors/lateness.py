@@ -98,6 +98,8 @@ def decide(row: DueRow, now: int, *, token: int, host: str, lease_us: int, parts
         if stale is not None:
             ending = Ending(Outcome.SKIPPED, due_at, now, reason=stale, last_due_at=due_at)
             return Decision(None, (ending,), next_due_at)
+        if row.rule is not None and row.overlap == Overlap.PARALLEL and not row.attempts:
+            return Decision(None, (), next_due_at, beside=due_at)
     elif rules.rests(row.rule):
         try:
             next_due_at = _within(now + rules.rest_us(row.rule))
@@ -179,7 +181,7 @@ def _too_late(row: DueRow, due_at: int, now: int) -> str | None:
     if row.stale_after_us is not None and late_by > row.stale_after_us:
         tried = f", after {row.attempts} attempts" if row.attempts else ""
         return f"stale: found {late_by / 1e6:.3f} s late{tried}"
-    if row.misfire == Misfire.RUN_LATE or row.attempts:
+    if row.misfire == Misfire.RUN_LATE or row.attempts or row.crashes:
         return None
     if late_by > (DEFAULT_GRACE_US if row.grace_us is None else row.grace_us):
         return f"{'expired' if row.misfire == Misfire.EXPIRE else 'skipped'}: found {late_by / 1e6:.3f} s late"

@@ -127,6 +127,8 @@ class PauseJobs:
     until: int | None = None
     on_resume: str = OnResume.NEXT
     reason: str | None = None
+    only_longer: bool = False
+    """A snooze: a pause that stands already and holds longer stays as it is."""
 
 
 @message

@@ -2,12 +2,12 @@
 
 from ..storage.contract import Store
 from ..storage.values import ChatId, DueRow, OnResume, Pause, Scope
-from .lateness import BY_PAUSE, BY_PAUSE_THEN_ONE
+from .lateness import BY_PAUSE, BY_PAUSE_THEN_ONE, BY_SNOOZE
 from .shelf import lane_key
 
 PAUSE = "pause:"
-KEPT_AFTER_END_US = 60_000_000
-"""How long a pause is remembered that has ended: what came due in it may not have been looked at yet."""
+KEPT_AFTER_END_US = 3_600_000_000
+"""How long a pause is remembered that has ended: what came due in it may wait for its own run before to end."""
 
 Key = tuple[str, ChatId | None]
 
@@ -48,12 +48,17 @@ class Pauses:
             pause = self._all.get(key)
             if pause is None:
                 continue
-            if pause.until is None or pause.until > now:
-                return pause
-            if row.next_attempt_at <= pause.until and row.held_by not in (BY_PAUSE, BY_PAUSE_THEN_ONE):
+            if pause.until is None or pause.until > now or _came_due_in(pause.since, pause.until, row):
                 self._released.discard(key)
                 return pause
         return None
+
+    def is_longer(self, pause: Pause, now: int) -> bool:
+        """Whether it would hold longer than what stands for the same scope and key."""
+        standing = self._all.get((pause.scope, pause.key))
+        if standing is None or (standing.until is not None and standing.until <= now):
+            return True
+        return standing.until is not None and (pause.until is None or pause.until > standing.until)
 
     def begin(self, pause: Pause) -> None:
         key = pause.scope, pause.key
@@ -109,6 +114,12 @@ def pause_reason(pause: Pause) -> str:
 def held_by(pause: Pause) -> str:
     """How a row is marked that it has let go."""
     return BY_PAUSE_THEN_ONE if pause.on_resume == OnResume.RUN_ONE else BY_PAUSE
+
+
+def _came_due_in(since: int, until: int, row: DueRow) -> bool:
+    """Whether a pause that has ended held this due time, and it has not been looked at since."""
+    is_told = row.attempts or row.held_by in (BY_PAUSE, BY_PAUSE_THEN_ONE, BY_SNOOZE)
+    return since <= row.due_at <= until and not is_told
 
 
 def _keys(job_id: str, chat_id: ChatId | None, handler: str) -> tuple[Key, ...]:

@@ -25,7 +25,14 @@ LATE_AFTER_US = 1_000_000
 
 
 def settle_done(
-    result: RunResult, *, due_at: int, next_due_at: int | None, rule: str | None, now: int, held_by: str | None = None
+    result: RunResult,
+    *,
+    due_at: int,
+    next_due_at: int | None,
+    rule: str | None,
+    now: int,
+    attempt: int = 1,
+    held_by: str | None = None,
 ) -> Settlement:
     """A run that ended well; the way of nearly all."""
     if rule is not None and rules.rests(rule):
@@ -46,7 +53,7 @@ def settle_done(
         session_remove=result.session_remove,
         scheduled=result.scheduled,
         cancelled=result.cancelled,
-        held=_overlapped(next_due_at, result, now),
+        held=_overlapped(next_due_at, result.started_at if attempt <= 1 else due_at, now),
     )
 
 
@@ -55,10 +62,10 @@ def _turn(next_due_at: int | None, now: int) -> int | None:
     return None if next_due_at is None else max(next_due_at, now)
 
 
-def _overlapped(next_due_at: int | None, result: RunResult, now: int) -> tuple[str, int, int] | None:
-    """The next due time came while this one ran."""
-    came_meanwhile = next_due_at is not None and result.started_at < next_due_at <= now
-    return (BY_RUN, result.started_at, now) if came_meanwhile else None
+def _overlapped(next_due_at: int | None, begun_at: int, now: int) -> tuple[str, int, int] | None:
+    """The next due time came while this one ran, the waits between its attempts included."""
+    came_meanwhile = next_due_at is not None and begun_at < next_due_at <= now
+    return (BY_RUN, begun_at, now) if came_meanwhile else None
 
 
 def settle(row: ClaimedRow, result: RunResult, now: int, chance: Random) -> Settlement:
@@ -66,7 +73,13 @@ def settle(row: ClaimedRow, result: RunResult, now: int, chance: Random) -> Sett
     match result.verdict:
         case "done":
             return settle_done(
-                result, due_at=row.due_at, next_due_at=row.next_due_at, rule=row.rule, now=now, held_by=row.held_by
+                result,
+                due_at=row.due_at,
+                next_due_at=row.next_due_at,
+                rule=row.rule,
+                now=now,
+                attempt=row.attempts,
+                held_by=row.held_by,
             )
         case "retry":
             if row.attempts < (row.max_attempts or max_job_attempts):
@@ -178,5 +191,5 @@ def _failed(
         session_remove=result.session_remove if asked else (),
         scheduled=result.scheduled,
         cancelled=result.cancelled,
-        held=_overlapped(next_due_at, result, now),
+        held=_overlapped(next_due_at, result.started_at if row.attempts <= 1 else row.due_at, now),
     )

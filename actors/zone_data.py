@@ -7,12 +7,14 @@ local time that is to come is computed from the old, and its instant from the ne
 import json
 import logging
 from bisect import bisect_right
+from contextlib import suppress
 
 from ..storage import planning, rules
 from ..storage.contract import Store
 from ..storage.errors import InvalidJobError
 from ..storage.rules import Zone
-from ..storage.values import ChatId, JobSpec, Moved, Status, ZonedRow
+from ..storage.values import ChatId, JobSpec, Moved, ZonedRow
+from .relocating import Standing, relocate
 
 PAGE = 1_000
 YEAR_US = 366 * 86_400_000_000
@@ -55,13 +57,14 @@ class ZoneData:
         """Where a job's local times hold that names no zone: where its user is, or its chat; otherwise in UTC."""
         for key in dict.fromkeys(((chat_id, user_id), (chat_id, None))):
             told = self._store.session(*key) if chat_id is not None or user_id is not None else None
-            try:
-                zone = json.loads(told).get(ZONE_KEY) if told else None
-            except (ValueError, AttributeError):
-                continue
-            if isinstance(zone, str) and rules.is_zone(zone):
+            zone = _told_zone(told)
+            if zone is not None:
                 return zone
         return "UTC"
+
+    def has_own(self, chat_id: ChatId | None, user_id: ChatId | None) -> bool:
+        """Whether a user in a chat has a zone of their own."""
+        return user_id is not None and _told_zone(self._store.session(chat_id, user_id)) is not None
 
     def settled(self, spec: JobSpec, now: int) -> JobSpec:
         """A job as it is stored: with the zone of its chat, if it needs one. Joins the open transaction.
@@ -120,36 +123,49 @@ class ZoneData:
         after = int(place) if begun == name and place.isdecimal() else 0
         with self._store.transaction():
             rows = self._store.zoned(name, after=after, limit=PAGE)
-            moved = [m for row in rows if (m := _moved(row, zone, before, now)) is not None]
-            self._store.move(moved)
+            moved = sum(self._move(row, zone, before, now) for row in rows)
             if len(rows) < PAGE:
                 self._store.set_zone(name, _told(zone, now - BACK_US, now + AHEAD_US))
                 self._store.set_meta(PROGRESS, "")
             else:
                 self._store.set_meta(PROGRESS, f"{name} {rows[-1].seq}")
         if moved:
-            log.warning("the data of %s has changed: moved %d jobs", name, len(moved))
+            log.warning("the data of %s has changed: moved %d jobs", name, moved)
         if len(rows) < PAGE:
             self._read = None
             self._to_move.pop(0)
 
+    def _move(self, row: ZonedRow, zone: Zone, before: list[tuple[int, int]], now: int) -> bool:
+        def again(at: int) -> int:
+            if row.local_at is not None and at == row.due_at:
+                with suppress(InvalidJobError, ValueError):
+                    return rules.instant_of(row.local_at, zone.name)
+            return zone.instant(at + _shift(before, at))
 
-def _moved(row: ZonedRow, zone: Zone, before: list[tuple[int, int]], now: int) -> Moved | None:
-    """The same local times at their new instants. What is due already, or has begun, stays."""
-
-    def again(at: int) -> int:
-        return at if at <= now else zone.instant(at + _shift(before, at))
-
-    due_at = row.due_at
-    if row.status == Status.SCHEDULED and not row.attempts and due_at > now:
         try:
-            due_at = again(due_at) if row.local_at is None else rules.instant_of(row.local_at, zone.name)
-        except (InvalidJobError, ValueError):
-            due_at = again(due_at)
-    attempt_at = due_at if row.next_attempt_at == row.due_at else row.next_attempt_at
-    next_due_at = None if row.next_due_at is None else again(row.next_due_at)
-    made = Moved(row.seq, due_at, attempt_at, next_due_at)
-    return None if made == (row.seq, row.due_at, row.next_attempt_at, row.next_due_at) else made
+            rule = None if row.rule is None else rules.load(row.rule)
+        except ValueError:
+            return False  # it is parked when it is due
+        standing = Standing(row.status, row.due_at, row.next_attempt_at, row.next_due_at, bool(row.attempts))
+        found = relocate(standing, rule, again, now, "skipped: its local time had passed when its zone's data changed")
+        if found == (row.due_at, row.next_attempt_at, row.next_due_at, None, False):
+            return False
+        if found.is_over:
+            self._store.skip(row.seq, [found.passed] if found.passed else [], None)
+            return True
+        if found.passed is not None:
+            self._store.record(row.seq, found.passed)
+        self._store.move([Moved(row.seq, found.due_at, found.next_attempt_at, found.next_due_at)])
+        return True
+
+
+def _told_zone(session: str | None) -> str | None:
+    """The zone that a stored session names, if it names one."""
+    try:
+        zone = json.loads(session).get(ZONE_KEY) if session else None
+    except (ValueError, AttributeError):
+        return None
+    return zone if isinstance(zone, str) and rules.is_zone(zone) else None
 
 
 def _shift(changes: list[tuple[int, int]], at: int) -> int:

@@ -206,6 +206,13 @@ class Store(Protocol):
         """Record occurrences (or runs of them) that do not run, and go on to the next, or finish the job."""
         ...
 
+    def record(self, seq: int, ending: Ending) -> None:
+        """Record due times that do not run, beside what the row itself goes on with, whatever its state.
+
+        One that has its outcome already keeps it.
+        """
+        ...
+
     def snooze(self, seq: int, next_attempt_at: int, now: int) -> bool:
         """Put the occurrence of a scheduled row off; its due time and its series stay. False: it is not scheduled.
 

@@ -98,6 +98,14 @@ def interval_us(value: object, what: str) -> int:
     return us
 
 
+def span_us(value: object, what: str) -> int:
+    """A duration of zero or more."""
+    us = _microseconds(value, what)
+    if us < 0:
+        raise InvalidJobError(f"{what} is {shown(value)}, but must not be below zero")
+    return in_range(us, f"{what} is {shown(value)}")
+
+
 def delay_us(value: object, what: str, now: int = 0) -> int:
     """Like an interval, but zero and less mean at once. What leads from `now` past year 9999 is refused."""
     us = max(0, _microseconds(value, what))
@@ -164,7 +172,7 @@ def job_spec(
             rule,
             _choice(delivery, _DELIVERIES, "delivery"),
             _choice(misfire, _MISFIRES, "misfire"),
-            None if grace is None else delay_us(grace, "grace"),
+            None if grace is None else span_us(grace, "grace"),
             None if attempts is None else _count(attempts),
             DEFAULT_TIME_LIMIT_US if time_limit is None else interval_us(time_limit, "time_limit"),
             due_until,
@@ -172,7 +180,7 @@ def job_spec(
             local_at,
             *_numbered(catch_up, _CATCH_UPS, "catch_up", MAX_CATCH_UP),
             *_overlap(overlap, chat_id),
-            None if stale_after is None else delay_us(stale_after, "stale_after"),
+            None if stale_after is None else span_us(stale_after, "stale_after"),
         )
     except InvalidJobError as error:
         raise InvalidJobError(f"job {shown(job_id)}: {error}") from None

@@ -218,6 +218,12 @@ class MemoryStore(MemoryZones):
                 orders.append(run_order(row, session.data if session else None))
         return orders
 
+    def record(self, seq: int, ending: Ending) -> None:
+        row = self._rows.get(seq)
+        if row is not None:
+            with self.transaction():
+                self._record(row._replace(attempts=0), ending)
+
     def snooze(self, seq: int, next_attempt_at: int, now: int) -> bool:
         row = self._rows.get(seq)
         if row is None or row.status is not Status.SCHEDULED:

@@ -142,7 +142,7 @@ def plan(now: int, when: When, seed: str) -> Plan:
 def _rule(when: When, zone: str | None) -> Rule:
     rule, every, begin = when.get("rule"), when.get("every"), when.get("start")
     jitter = when.get("jitter")
-    jitter_us = 0 if jitter is None else door.delay_us(jitter, "jitter")
+    jitter_us = 0 if jitter is None else door.span_us(jitter, "jitter")
     if every is not None:
         at = when.get("at")
         if at is not None and begin is not None:
@@ -153,7 +153,7 @@ def _rule(when: When, zone: str | None) -> Rule:
         return Every(interval_us=interval_us, start=start, until=until, count=_count(when), jitter_us=jitter_us)
     bounds = [name for name in _BOUNDS if when.get(name) is not None]
     if isinstance(rule, str):
-        return rules.parse(
+        parsed = rules.parse(
             rule,
             zone=zone,
             start=_bound(begin, "start"),
@@ -161,6 +161,10 @@ def _rule(when: When, zone: str | None) -> Rule:
             count=_count(when),
             jitter=timedelta(microseconds=jitter_us),
         )
+        if isinstance(parsed, Every) and zone is None:
+            _refuse_naive(begin, "start")
+            _refuse_naive(when.get("until"), "until")
+        return parsed
     if not isinstance(rule, Rule):
         raise InvalidJobError(f"rule is {door.shown(rule)}, but must be a rule, or text such as 'daily 09:00'")
     if bounds:
@@ -170,14 +174,22 @@ def _rule(when: When, zone: str | None) -> Rule:
 
 def _repeating(rule: Rule, now: int, seed: str, *, from_start: bool) -> Plan:
     if isinstance(rule, At):
+        if rule.start is not None or rule.until is not None or rule.count is not None or rule.jitter_us:
+            raise InvalidJobError(f"{rule.text} comes once: start, until, count and jitter bound repeating rules")
         return _at(rule.at, rule.zone)
+    if rule.is_homeless:
+        # What hangs on its zone is fixed where that is known; see `settled`.
+        try:
+            due_at = rule.starting(now, seed).next(now)
+        except InvalidJobError:
+            due_at = None
+        return Plan(now if due_at is None else due_at, rules.dump(rule))
     started = rule.starting(now, seed)
     due_at = started.next(-1 if from_start else now)
     assert due_at is not None  # `starting` refuses a rule without
     if isinstance(started, Every):
         return Plan(due_at, rules.grid(started.interval_us) if started.is_plain else rules.dump(started))
-    # What hangs on the zone waits for it; see `settled`.
-    return Plan(due_at, rules.dump(rule if rule.is_homeless else started), rule.zone)
+    return Plan(due_at, rules.dump(started), rule.zone)
 
 
 def _at(at: object, zone: str | None) -> Plan:
@@ -210,6 +222,11 @@ def _instant(at: object, what: str, zone: str | None) -> datetime | None:
         there = rules.zone_named(zone)
         return rules.moment(there.instant(rules.local_of(at)))
     return rules.moment(door.instant(at, what))
+
+
+def _refuse_naive(bound: datetime | None, what: str) -> None:
+    if bound is not None:
+        door.instant(bound, what)
 
 
 def _bound(at: object, what: str) -> datetime | None:

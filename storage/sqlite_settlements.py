@@ -31,6 +31,7 @@ _SCHEDULED_OWNER: Final = (
     "SELECT j.id, s.seq, j.handler, j.chat_id, j.user_id, s.attempts "
     f"FROM job_state s CROSS JOIN job j ON j.seq = s.seq WHERE s.seq = ? AND s.status = '{Status.SCHEDULED}'"
 )
+_ANY_OWNER: Final = "SELECT j.id, j.seq, j.handler, j.chat_id, j.user_id FROM job j WHERE j.seq = ?"
 _SESSION: Final = "SELECT number, data FROM session WHERE chat_id IS ? AND user_id IS ?"
 
 
@@ -62,6 +63,11 @@ class SqliteSettlements(SqliteClaims):
                 self._delete([seq])
             else:
                 self._go_on(seq, next_due_at)
+
+    def record(self, seq: int, ending: Ending) -> None:
+        with self._connection.transaction():
+            for owner in self._connection.rows(_ANY_OWNER, (seq,)):
+                ledger.write(self._connection, [ledger.row(owner, 0, ending)])
 
     def patch_session(
         self, chat_id: ChatId | None, user_id: ChatId | None, set_: str | None, remove: tuple[str, ...], now: int

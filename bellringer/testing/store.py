@@ -11,7 +11,7 @@ from ..storage.errors import StorageError
 WRITES = frozenset(
     {"put", "cancel", "run_now", "redrive", "wait", "release", "claim", "skip", "park", "settle", "trim"}
     | {"remember_replies", "set_meta", "spawn", "pause", "unpause", "snooze", "note_outage", "patch_session"}
-    | {"set_zone", "move", "rezone"}
+    | {"set_zone", "move", "rezone", "record"}
 )
 
 

@@ -225,7 +225,7 @@ class World:
                 self._meet_new_scheduler()
                 reported = False
                 for host in [host for host in self.hosts if host.moves]:
-                    if host.step() and host.moves and host.address is not None:
+                    if host.step() and host.moves and not host.keeps_back and host.address is not None:
                         self.system.post(host.address, Report())
                         reported = True
                 self._greet_welcome()
@@ -327,13 +327,18 @@ class World:
     def _is_busy(self) -> bool:
         if any(not host.running.idle or host.frozen for host in self.hosts) or self._unwelcome:
             return True
-        return bool(self.store.inner.jobs(status="claimed", limit=1))
+        if self.store.inner.jobs(status="claimed", limit=1):
+            return True
+        # After a jump what is due already has no instant to come.
+        return bool(self.store.inner.due(self.clock.wall(), 1))
 
     def _coming(self, *, busy: bool) -> Iterator[int | None]:
         """When something happens next: superfluous instants do no harm."""
         now, wall = self.clock.monotonic(), self.clock.wall()
         attempt = self.store.inner.next_attempt_at(Cursor(wall, LAST_SEQ))
         yield None if attempt is None else attempt - wall + now
+        ends = [pause.until for pause in self.store.inner.pauses() if pause.until is not None and pause.until > wall]
+        yield min(ends) - wall + now if ends else None
         for waiting in self.system.wakeups:
             # One that only looks whether there is anything to do can be left out when there is not.
             if busy or waiting.duration_us != alarm.LONGEST_US:

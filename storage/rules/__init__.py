@@ -47,6 +47,7 @@ __all__ = [
     "grid",
     "instant_of",
     "is_zone",
+    "keeps_rhythm",
     "load",
     "local_of",
     "local_text",
@@ -63,6 +64,11 @@ __all__ = [
     "yearly",
     "zone_named",
 ]
+
+
+def keeps_rhythm(rule: Rule) -> bool:
+    """Whether it comes as often as the local clock shows its times, and has no local date of its own."""
+    return isinstance(rule, CalendarRule) and not rule.follows_wall
 
 
 def at(when: datetime, *, zone: str | None = None) -> At:

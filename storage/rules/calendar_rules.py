@@ -31,6 +31,16 @@ class CalendarRule(Rule):
         object.__setattr__(self, "_days", self._made_days())
         object.__setattr__(self, "_times", self._made_times())
 
+    def in_zone(self, zone: str) -> Self:
+        """The same local times in another zone. What keeps the clock's rhythm begins and ends at the same instants."""
+        if self.follows_wall or self.zone is None:
+            return replace(self, zone=zone)
+        start, until, last = (
+            None if bound is None else zones.moment(self._instant(bound))
+            for bound in (self.start, self.until, self.last)
+        )
+        return replace(self, zone=zone, start=start, until=until, last=last)
+
     @abstractmethod
     def _made_days(self) -> Days: ...
 
@@ -257,7 +267,7 @@ def check_day(day: DayOfMonth, month: int | None = None) -> None:
         return
     longest = 31 if month is None else calendar_days.month_length(2024, month)
     if not (1 <= abs(day.day) <= longest or (day.or_last and 1 <= day.day <= 31)):
-        where = "no month" if month is None else f"month {month}"
+        where = "any month" if month is None else f"month {month}"
         raise InvalidJobError(f"there is no day {day.day} in {where}, in any year")
 
 

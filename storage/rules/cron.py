@@ -29,7 +29,8 @@ _MAX_LENGTH: Final = 512
 _TO_SUNDAY: Final = re.compile(r"-SUN(?=\b[^\s]*$)", re.IGNORECASE)
 
 
-class CronDays(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CronDays:
     """The day fields. Numbers of weekdays are cron's own: 0 and 7 are Sunday."""
 
     months: frozenset[int]

@@ -3,9 +3,10 @@
 import calendar
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from .zones import DAY_US
 
@@ -16,14 +17,18 @@ FAR_US: Final = 44_000 * DAY_US
 
 
 class Days(Protocol):
-    """Which days of a month belong to the rule, in order. Hashable, so that the answer can be kept."""
+    """Which days of a month belong to the rule, in order. Hashable, so that the answer can be kept.
+
+    No named tuples: those of two kinds are equal where their fields are, and the one would get the other's answer.
+    """
 
     def in_month(self, year: int, month: int) -> tuple[int, ...]: ...
 
     def __hash__(self) -> int: ...
 
 
-class MonthDay(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class MonthDay:
     """A day of the month, from 1 on, or from -1 backwards. `or_last`: the last day, where a month has not so many."""
 
     day: int
@@ -36,7 +41,8 @@ class MonthDay(NamedTuple):
         return self.day if self.day <= length else length if self.or_last else None
 
 
-class NthWeekday(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class NthWeekday:
     """The nth of a weekday (Monday is 0) in a month; -1 is the last."""
 
     nth: int
@@ -55,7 +61,8 @@ class NthWeekday(NamedTuple):
 DayOfMonth = MonthDay | NthWeekday
 
 
-class EveryDay(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class EveryDay:
     """Every `interval` days, counted from the day number `anchor`."""
 
     interval: int = 1
@@ -67,7 +74,8 @@ class EveryDay(NamedTuple):
         return tuple(range(1 + ahead, month_length(year, month) + 1, self.interval))
 
 
-class WeekDays(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class WeekDays:
     """These weekdays (Monday is 0) of every `interval` weeks, counted from the week of the day number `anchor`."""
 
     weekdays: tuple[int, ...]
@@ -85,7 +93,8 @@ class WeekDays(NamedTuple):
         )
 
 
-class MonthDays(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class MonthDays:
     """These days of every `interval` months, counted from the month number `anchor` (year * 12 + month - 1)."""
 
     days: tuple[DayOfMonth, ...]
@@ -98,7 +107,8 @@ class MonthDays(NamedTuple):
         return _resolved(self.days, year, month)
 
 
-class YearDays(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class YearDays:
     """These days, each with its month, of every `interval` years, counted from the year `anchor`."""
 
     days: tuple[tuple[int, DayOfMonth], ...]

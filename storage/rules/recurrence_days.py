@@ -1,5 +1,6 @@
 """The days of a recurrence rule, period by period: neither an old start nor a rule that never comes costs anything."""
 
+from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -20,7 +21,8 @@ class _Chosen(NamedTuple):
     week_start: int
 
 
-class RecurrenceDays(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RecurrenceDays:
     """The days of a rule, by the parts that choose days; `anchor` is the day number of its start."""
 
     frequency: str

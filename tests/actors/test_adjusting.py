@@ -14,7 +14,9 @@ from bellringer.actors.messages import (
     ChangeZone,
     ExplainJob,
     JobExplained,
+    ListPauses,
     PauseJobs,
+    PausesListed,
     Refused,
     Schedule,
     Scheduled,
@@ -221,9 +223,21 @@ def test_a_snooze_puts_off_one_run_and_leaves_the_series_on_its_grid(office: Off
 
 def test_a_snooze_may_lead_to_an_instant(office: Office) -> None:
     office.put(spec("a", NOON + MINUTE))
-    office.asked(SnoozeJob(job_id="a", until=NOON + 30 * SECOND))
-    office.now += 30 * SECOND
+    office.asked(SnoozeJob(job_id="a", until=NOON + 90 * SECOND))
+    office.now += 90 * SECOND - 1
+    assert office.go_on() == []
+    office.now += 1
     assert office.go_on() == ["a"]
+
+
+@pytest.mark.parametrize("until", [NOON + 30 * SECOND, NOON + MINUTE])
+def test_a_snooze_that_would_have_a_job_run_early_is_refused(office: Office, until: int) -> None:
+    office.put(spec("a", NOON + MINUTE))
+    code, sentence = refusal(office, SnoozeJob(job_id="a", until=until))
+    assert code == "too_early"
+    assert "later than now and than its due time" in sentence
+    office.now += 59 * SECOND
+    assert office.go_on() == []
 
 
 def test_what_is_due_already_is_put_off_from_now(office: Office) -> None:
@@ -262,12 +276,12 @@ def test_what_can_not_be_snoozed_is_refused_with_the_reason(office: Office) -> N
     office.go_on()
     assert [
         refusal(office, SnoozeJob(job_id=job_id, until=until))
-        for job_id, until in [("gone", NOON + 1), ("done", NOON + 1), ("running", NOON + 1), ("later", NOON)]
+        for job_id, until in [("gone", NOON + 1), ("done", NOON + 1), ("running", NOON + 1), ("later", NOON + HOUR)]
     ] == [
         ("not_found", "job 'gone' is not there"),
         ("not_found", "job 'done' is not there"),
         ("wrong_state", "job 'running' is claimed: only a scheduled job can be snoozed"),
-        ("in_the_past", "job 'later': give an instant later than now"),
+        ("too_early", "job 'later': give an instant later than now and than its due time"),
     ]
 
 
@@ -519,3 +533,42 @@ def test_a_job_that_has_ended_can_still_be_explained(office: Office) -> None:
     assert isinstance(told, JobExplained)
     assert told.job is not None
     assert (told.job.status, len(told.occurrences), told.handler_known) == ("done", 1, True)
+
+
+def test_a_snooze_does_not_shorten_a_pause_that_stands(office: Office) -> None:
+    office.asked(PauseJobs(scope=Scope.CHAT, key=42, reason="holiday"))
+    office.asked(PauseJobs(scope=Scope.CHAT, key=42, until=NOON + MINUTE, reason="snoozed", only_longer=True))
+    told = office.asked(ListPauses())
+    assert isinstance(told, PausesListed)
+    assert [(pause.until, pause.reason) for pause in told.pauses] == [(None, "holiday")]
+
+
+def test_a_snooze_prolongs_one_that_ends_earlier(office: Office) -> None:
+    for until in (NOON + MINUTE, NOON + HOUR):
+        office.asked(PauseJobs(scope=Scope.ALL, until=until, reason="snoozed", only_longer=True))
+    told = office.asked(ListPauses())
+    assert isinstance(told, PausesListed)
+    assert [pause.until for pause in told.pauses] == [NOON + HOUR]
+
+
+def test_what_has_passed_in_a_pause_can_not_be_left_out(office: Office) -> None:
+    office.put(spec("a", NOON + MINUTE, rule=MINUTELY))
+    office.asked(PauseJobs(scope=Scope.JOB, key="a"))
+    office.now += HOUR
+    office.go_on()
+    code, sentence = refusal(office, skip_next(Scope.JOB, "a"))
+    assert (code, "is paused, and its due time has passed" in sentence) == ("wrong_state", True)
+
+
+def test_a_user_with_a_zone_of_their_own_stays_when_the_chat_moves(office: Office) -> None:
+    office.asked(ChangeZone(zone="Asia/Tokyo", chat_id=42, user_id=7))
+    for job_id, user_id in (("hers", 7), ("his", 8)):
+        daily = planning.job(
+            job_id, "work", NOON, at=None, after=None, every=None,
+            options={"rule": "daily 09:00", "zone": "Asia/Tokyo", "chat_id": 42, "user_id": user_id},
+        )  # fmt: skip
+        office.put(daily)
+    told = office.asked(ChangeZone(zone="Europe/Paris", chat_id=42))
+    assert isinstance(told, Adjusted)
+    assert told.count == 1
+    assert (office.row("hers").zone, office.row("his").zone) == ("Asia/Tokyo", "Europe/Paris")

@@ -392,10 +392,12 @@ def test_what_came_due_in_a_pause_that_has_ended_is_held_once_more_to_be_told_so
     pauses.begin(Pause(Scope.ALL, None, NOON, NOON + SECOND, OnResume.NEXT, None))
     (ended,) = pauses.to_release(NOON + SECOND)
     pauses.note_released(ended)
-    row = due_row(next_attempt_at=NOON + SECOND)
+    row = due_row(due_at=NOON + SECOND, next_attempt_at=NOON + 5 * SECOND)
     assert pauses.holding(row._replace(held_by="pause"), NOON + MINUTE) is None
     assert pauses.holding(row._replace(held_by="pause:run_one"), NOON + MINUTE) is None
-    assert pauses.holding(row._replace(next_attempt_at=NOON + SECOND + 1), NOON + MINUTE) is None
+    assert pauses.holding(row._replace(held_by="snooze"), NOON + MINUTE) is None
+    assert pauses.holding(row._replace(due_at=NOON + SECOND + 1), NOON + MINUTE) is None
+    assert pauses.holding(row._replace(due_at=NOON - 1), NOON + MINUTE) is None
     assert pauses.holding(row, NOON + MINUTE) == ended
     assert pauses.to_release(NOON + MINUTE) == [ended]
 

@@ -205,3 +205,22 @@ def test_every_hour_is_every_real_hour_however_many_a_day_has(day: str, hours: i
 def test_86_400_seconds_after_noon_it_is_one_o_clock_when_an_hour_was_skipped() -> None:
     rule = rules.every(86_400, zone=BERLIN, start=wall("2026-03-28T12:00"))
     assert local(rule, "2026-03-28T12:00Z", 1) == ["2026-03-29T13:00+02:00"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("monthly last 09:00", "monthly last-mon 09:00"),
+        ("monthly 1 09:00", "monthly 1st-mon 09:00"),
+        ("monthly 1-or-last 09:00", "monthly 1st-tue 09:00"),
+        ("yearly 11-01 09:00", "yearly 11-1st-mon 09:00"),
+        ("daily/2 09:00", "monthly/2 1 09:00"),
+    ],
+)
+def test_rules_of_two_kinds_are_never_taken_for_one_another(one: str, other: str) -> None:
+    """Whatever was asked before: the answers of one kind are not kept for the other."""
+    start = wall("2026-01-01T00:00")
+    first, second = rules.parse(one, zone=BERLIN, start=start), rules.parse(other, zone=BERLIN, start=start)
+    assert first != second
+    asked = [rule.upcoming(us("2026-01-01T00:00Z"), 24) for rule in (first, second, first)]
+    assert asked[0] == asked[2] != asked[1]

@@ -327,3 +327,28 @@ def test_a_refusal_names_the_job(options: dict[str, Any]) -> None:
 def test_an_option_that_there_is_not_is_named() -> None:
     with pytest.raises(InvalidJobError, match="there is no option 'chat'"):
         job(after=1, chat=42)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"rule": "at 2030-01-01 09:00", "zone": "UTC", "count": 3}, "comes once"),
+        ({"rule": "at 2030-01-01 09:00", "zone": "UTC", "jitter": 5}, "comes once"),
+        ({"rule": "every 1h", "start": datetime(2030, 1, 1)}, "without a time zone"),  # noqa: DTZ001
+        ({"rule": "daily 09:00", "jitter": -1}, "must not be below zero"),
+        ({"rule": "daily 09:00", "grace": -1}, "must not be below zero"),
+        ({"rule": "daily 09:00", "stale_after": -0.5}, "must not be below zero"),
+    ],
+)
+def test_what_would_mean_nothing_is_refused(options: dict[str, object], sentence: str) -> None:
+    with pytest.raises(InvalidJobError, match=sentence):
+        planning.job("a", "work", 1_767_225_600_000_000, at=None, after=None, every=None, options=options)
+
+
+def test_a_rule_that_is_over_in_utc_may_go_on_where_its_chat_is() -> None:
+    noon = 1_780_300_800_000_000  # 2026-06-01T08:00Z
+    until = datetime(2026, 6, 1, 7)  # noqa: DTZ001
+    spec = planning.job(
+        "a", "work", noon, at=None, after=None, every=None, options={"rule": "daily 06:00", "until": until}
+    )
+    assert planning.settled(spec, "Pacific/Pago_Pago", noon).due_at == 1_780_333_200_000_000  # 06:00 there
