@@ -23,7 +23,7 @@ test: $(DEV) ## run the tests, except the slow ones (ARGS="tests/guide -x")
 	$(BIN)/python -m pytest $(ARGS)
 
 test-slow: $(DEV) ## run only the tests marked slow
-	$(BIN)/python -m pytest -m slow $(ARGS)
+	$(BIN)/python -m pytest -m slow -o faulthandler_timeout=0 $(ARGS)
 
 check: $(DEV) ## check format, lint, types, import direction and the wheel
 	@$(MAKE) --no-print-directory --keep-going lint types imports contents
