@@ -1,5 +1,6 @@
 """What people are shown of the SQLite store. Built with peewee, read as plain tuples."""
 
+import json
 from collections.abc import Sequence
 from typing import Final, TypeVar
 
@@ -33,6 +34,16 @@ _JOB_COLUMNS: Final = (
     *(Job.due_until, Job.zone, Job.local_at, Job.misfire, Job.grace_us, Job.max_attempts, Job.time_limit_us),
     *(Job.catch_up, Job.catch_up_limit, Job.overlap, Job.overlap_limit, Job.stale_after_us),
     *(JobState.held_by, JobState.held_from, JobState.held_until, JobState.next_due_at, Job.series),
+)
+_SEQ: Final = JobRow._fields.index("seq")
+_PLAIN: Final = JobRow._fields.index("zone")
+"""Up to here a list reads every column; those behind are mostly as usual, and making values of them costs more."""
+_AS_USUAL: Final = SQL(
+    "t1.zone IS NULL AND t1.local_at IS NULL AND t1.misfire IS ? AND t1.grace_us IS NULL AND t1.max_attempts IS NULL "
+    "AND t1.time_limit_us IS ? AND t1.catch_up IS ? AND t1.catch_up_limit IS NULL AND t1.overlap IS ? "
+    "AND t1.overlap_limit IS NULL AND t1.stale_after_us IS NULL AND t2.held_by IS NULL AND t2.held_from IS NULL "
+    "AND t2.held_until IS NULL AND t2.next_due_at IS NULL AND t1.series IS NULL",
+    [JobRow._field_defaults[name] for name in ("misfire", "time_limit_us", "catch_up", "overlap")],
 )
 _WITHOUT_PAYLOAD: Final = tuple(SQL("NULL") if column is Job.payload else column for column in _JOB_COLUMNS)
 # A bound value would hide the partial indexes from SQLite, and it would walk all jobs to find the claimed in order.
@@ -74,7 +85,7 @@ class SqliteViews(SqlitePauses):
         limit: int = 100,
         after: str | Place | None = None,
     ) -> list[JobRow]:
-        wanted = _jobs().order_by(JobState.due_at, JobState.seq).limit(limit)
+        wanted = _jobs((*_JOB_COLUMNS[:_PLAIN], _AS_USUAL)).order_by(JobState.due_at, JobState.seq).limit(limit)
         if chat_id is not None:
             wanted = wanted.where(Job.chat_id == chat_id)
         if status is not None:
@@ -86,7 +97,16 @@ class SqliteViews(SqlitePauses):
             if place is None:
                 return []
             wanted = wanted.where(Tuple(JobState.due_at, JobState.seq) > Tuple(*place))
-        return list(map(_job_row, self._read(wanted)))
+        rows = self._read(wanted)
+        whole = self._whole([row[_SEQ] for row in rows if row[_PLAIN] != 1])
+        return [JobRow(*row[:_PLAIN]) if row[_PLAIN] == 1 else whole[row[_SEQ]] for row in rows]  # type: ignore[arg-type]
+
+    def _whole(self, seqs: Sequence[Value]) -> dict[Value, JobRow]:
+        """These rows with all their columns, by seq."""
+        if not seqs:
+            return {}
+        among = SQL("t1.seq IN (SELECT value FROM json_each(?))", (json.dumps(seqs),))
+        return {row[_SEQ]: _job_row(row) for row in self._read(_jobs().where(among))}
 
     def select(
         self, *, scope: str, key: ChatId | None, user_id: ChatId | None = None, after: int = 0, limit: int

@@ -325,13 +325,13 @@ class JobRow(NamedTuple):
     due_until: int | None = None
     zone: str | None = None
     local_at: str | None = None
-    misfire: str = ""
+    misfire: str = Misfire.RUN_LATE.value
     grace_us: int | None = None
     max_attempts: int | None = None
-    time_limit_us: int | None = None
-    catch_up: str = ""
+    time_limit_us: int | None = 60_000_000
+    catch_up: str = CatchUp.ONE.value
     catch_up_limit: int | None = None
-    overlap: str = ""
+    overlap: str = Overlap.QUEUE_ONE.value
     overlap_limit: int | None = None
     stale_after_us: int | None = None
     held_by: str | None = None
@@ -340,10 +340,19 @@ class JobRow(NamedTuple):
     next_due_at: int | None = None
     series: int | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Long lists cross process borders: what is as usual is left out."""
+        usual = self[_PLAIN_FIELDS:] == _USUAL
+        return JobRow, self[:_PLAIN_FIELDS] if usual else tuple(self)
+
     @property
     def is_finished(self) -> bool:
         """Whether only its ledger is left."""
         return self.status not in tuple(Status)
+
+
+_PLAIN_FIELDS: Final = JobRow._fields.index("zone")
+_USUAL: Final = tuple(JobRow._field_defaults[name] for name in JobRow._fields[_PLAIN_FIELDS:])
 
 
 class OccurrenceRow(NamedTuple):
@@ -468,4 +477,8 @@ def told_from_ledger(last: OccurrenceRow) -> JobRow:
         host=None,
         claimed_at=None,
         seq=last.job_seq,
+        misfire="",
+        time_limit_us=None,
+        catch_up="",
+        overlap="",
     )
