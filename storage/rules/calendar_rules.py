@@ -28,7 +28,7 @@ class CalendarRule(Rule):
 
     def __post_init__(self) -> None:
         Rule.__post_init__(self)
-        object.__setattr__(self, "_days", self._made_days())
+        object.__setattr__(self, "_days", calendar_days.Remembered(self._made_days()))
         object.__setattr__(self, "_times", self._made_times())
 
     def in_zone(self, zone: str) -> Self:

@@ -5,7 +5,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
 from typing import Final, Protocol
 
 from .zones import DAY_US
@@ -16,15 +15,16 @@ FAR_US: Final = 44_000 * DAY_US
 """What pauses for 120 years has ended. The longest interval is a hundred, and weekdays repeat within 40."""
 
 
-class Days(Protocol):
-    """Which days of a month belong to the rule, in order. Hashable, so that the answer can be kept.
+MONTHS_KEPT: Final = 2_000
 
-    No named tuples: those of two kinds are equal where their fields are, and the one would get the other's answer.
+
+class Days(Protocol):
+    """Which days of a month belong to the rule, in order.
+
+    No named tuples: those of two kinds are equal where their fields are, and rules would be that differ.
     """
 
     def in_month(self, year: int, month: int) -> tuple[int, ...]: ...
-
-    def __hash__(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +126,35 @@ def _resolved(days: tuple[DayOfMonth, ...], year: int, month: int) -> tuple[int,
     return tuple(sorted(day for day in found if day is not None))
 
 
-@lru_cache(maxsize=8_192)
-def in_month(days: Days, year: int, month: int) -> tuple[int, ...]:
-    return days.in_month(year, month)
+class Remembered:
+    """The days of a rule, each month worked out once; most questions are about a few months."""
+
+    __slots__ = ("_days", "_found")
+
+    def __init__(self, days: Days) -> None:
+        self._days = days
+        self._found: dict[int, tuple[int, ...]] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Remembered) and self._days == other._days
+
+    def __hash__(self) -> int:
+        return hash(self._days)
+
+    def in_month(self, year: int, month: int) -> tuple[int, ...]:
+        number = year * 12 + month
+        found = self._found.get(number)
+        if found is None:
+            if len(self._found) >= MONTHS_KEPT:
+                self._found.clear()
+            found = self._found[number] = self._days.in_month(year, month)
+        return found
 
 
 def from_day(days: Days, first: int, last: int) -> int | None:
     """The earliest day number of the rule from one to another, both included."""
     for year, month, low, high in _months(first, last):
-        found = in_month(days, year, month)
+        found = days.in_month(year, month)
         place = bisect_left(found, low)
         if place < len(found):
             return day_number(year, month, found[place]) if found[place] <= high else None
@@ -144,7 +164,7 @@ def from_day(days: Days, first: int, last: int) -> int | None:
 def up_to_day(days: Days, first: int, last: int) -> int | None:
     """The latest day number of the rule from one to another, both included."""
     for year, month, low, high in _months(first, last, backwards=True):
-        found = in_month(days, year, month)
+        found = days.in_month(year, month)
         place = bisect_right(found, high)
         if place:
             return day_number(year, month, found[place - 1]) if found[place - 1] >= low else None
@@ -155,7 +175,7 @@ def count_days(days: Days, first: int, last: int) -> int:
     """How many days of the rule lie from one day number to another, both included. A step for each month."""
     total = 0
     for year, month, low, high in _months(first, last):
-        found = in_month(days, year, month)
+        found = days.in_month(year, month)
         total += bisect_right(found, high) - bisect_left(found, low)
     return total
 
