@@ -36,6 +36,8 @@ _DELIVERIES: Final = {choice.value: choice.value for choice in Delivery}
 _MISFIRES: Final = {choice.value: choice.value for choice in Misfire}
 _CATCH_UPS: Final = {choice.value: choice.value for choice in CatchUp}
 _OVERLAPS: Final = {choice.value: choice.value for choice in Overlap}
+_ONE: Final = (CatchUp.ONE.value, None)
+_QUEUE_ONE: Final = (Overlap.QUEUE_ONE.value, None)
 _NUMBERED: Final = re.compile(r"(\w+)\(\s*([0-9]{1,9})\s*\)")
 _encode: Final = json.JSONEncoder(
     allow_nan=False, ensure_ascii=False, check_circular=False, separators=(",", ":")
@@ -87,7 +89,9 @@ def instant(at: object, what: str) -> int:
             f"{what} is {at.isoformat()} without a time zone, so it names no instant: give it one, as in "
             f"pendulum.instance(value, tz='Europe/Berlin')"
         )
-    return in_range(timedelta.__floordiv__(datetime.__sub__(at, _EPOCH), _MICROSECOND), f"{what} is {at.isoformat()}")
+    us = timedelta.__floordiv__(datetime.__sub__(at, _EPOCH), _MICROSECOND)
+    # The words are made only where they are needed: this is asked for every job.
+    return us if 0 <= us <= MAX_INSTANT else in_range(us, f"{what} is {at.isoformat()}")
 
 
 def interval_us(value: object, what: str) -> int:
@@ -178,8 +182,8 @@ def job_spec(
             due_until,
             zone,
             local_at,
-            *_numbered(catch_up, _CATCH_UPS, "catch_up", MAX_CATCH_UP),
-            *_overlap(overlap, chat_id),
+            *(_ONE if catch_up == CatchUp.ONE else _numbered(catch_up, _CATCH_UPS, "catch_up", MAX_CATCH_UP)),
+            *(_QUEUE_ONE if overlap == Overlap.QUEUE_ONE else _overlap(overlap, chat_id)),
             None if stale_after is None else span_us(stale_after, "stale_after"),
         )
     except InvalidJobError as error:

@@ -80,6 +80,7 @@ class Plan(NamedTuple):
 
 
 _WAYS = frozenset(When.__annotations__)
+_OPTIONS = frozenset(JobOptions.__annotations__)
 _BOUNDS = ("start", "until", "count", "jitter")
 
 
@@ -96,13 +97,15 @@ def job(
 ) -> JobSpec:
     """One job, checked. `options` are `JobOptions`. Raises `InvalidJobError`, which names the job if it is `named`."""
     rest = dict(options)
-    unknown = rest.keys() - JobOptions.__annotations__.keys()
     try:
-        if unknown:
-            raise InvalidJobError(f"there is no option {min(unknown)!r}")
-        when = {name: rest.pop(name) for name in _WAYS & rest.keys()}
-        when.update(at=at, after=after, every=every)
-        planned = plan(now, when, job_id)  # type: ignore[arg-type]  # checked there
+        if not rest.keys() <= _OPTIONS:
+            raise InvalidJobError(f"there is no option {min(rest.keys() - _OPTIONS)!r}")
+        if at is not None and after is None and every is None and _WAYS.isdisjoint(rest):
+            planned = _at(at, None)
+        else:
+            when = {name: rest.pop(name) for name in _WAYS & rest.keys()}
+            when.update(at=at, after=after, every=every)
+            planned = plan(now, when, job_id)  # type: ignore[arg-type]  # checked there
         within = rest.pop("within", None)
         due_until = None if within is None else now + door.delay_us(within, "within", now)
     except InvalidJobError as error:
