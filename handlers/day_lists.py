@@ -41,9 +41,25 @@ def weekdays(cursor: Cursor) -> tuple[int, ...] | None:
 
 
 def month_days(cursor: Cursor) -> tuple[DayOfMonth, ...]:
-    """`on the last day`, `1st and 15th`, `2nd tuesday`, `31-or-last`."""
+    """`on the last day`, `1st and 15th`, `2nd tuesday`, `1st and 3rd monday`, `31-or-last`."""
     found: list[DayOfMonth] = []
-    while (one := _month_day(cursor)) is not None:
+    bare: list[int] = []
+    """Places of numbers without a word behind them, to which the weekday that follows may belong."""
+    joined = True
+    while (item := _month_day(cursor)) is not None:
+        one, is_bare = item
+        if (
+            not joined
+            and bare
+            and bare[-1] == len(found) - 1
+            and -1 in (getattr(one, "day", 0), getattr(one, "nth", 0))
+        ):
+            raise PhraseError("I can't count backwards from the last one. Say it as in every month on the 30th 9:00.")
+        if is_bare:
+            bare.append(len(found))
+        elif isinstance(one, NthWeekday):
+            found = [_nth(day, one.weekday) if place in bare else day for place, day in enumerate(found)]
+            bare.clear()
         found.append(one)
         behind = cursor.mark
         joined = cursor.take(AND) is not None
@@ -55,11 +71,19 @@ def month_days(cursor: Cursor) -> tuple[DayOfMonth, ...]:
     return tuple(found)
 
 
-def _month_day(cursor: Cursor) -> DayOfMonth | None:
+def _nth(day: DayOfMonth, weekday: int) -> DayOfMonth:
+    """The number in front of another weekday's: the 1st of "1st and 3rd monday"."""
+    if not isinstance(day, MonthDay) or day.day > 5:
+        raise PhraseError("Days and weekdays of a month don't go together here. Say each in a reminder of its own.")
+    return NthWeekday(day.day, weekday)
+
+
+def _month_day(cursor: Cursor) -> tuple[DayOfMonth, bool] | None:
+    """A day, and whether it is a bare number, as `3rd`."""
     if found := cursor.take(_OR_LAST):
-        return MonthDay(_existing(int(found[1])), or_last=True)
+        return MonthDay(_existing(int(found[1])), or_last=True), False
     if found := cursor.take(_MONTH_DAY):
-        return MonthDay(_existing(int(found[1])))
+        return MonthDay(_existing(int(found[1]))), False
     begin = cursor.mark
     found = cursor.take(NTH)
     if not found:
@@ -73,10 +97,10 @@ def _month_day(cursor: Cursor) -> DayOfMonth | None:
     number = ORDINALS.get(word) or int(word.rstrip("stndrh"))
     name = (found[2] or "day").lower()
     if name == "day":
-        return MonthDay(_existing(number))
+        return MonthDay(_existing(number)), found[2] is None
     if number > 5:
         raise PhraseError(f"No month has a {found[1]} {name}: they go from the 1st to the 5th, and the last.")
-    return NthWeekday(number, dates.weekday(name))
+    return NthWeekday(number, dates.weekday(name)), False
 
 
 def _existing(number: int) -> int:

@@ -92,3 +92,12 @@ def test_it_is_refused_with_a_sentence_that_helps(words: str, says: str) -> None
     with pytest.raises(PhraseError, match=re.escape(says)) as refused:
         phrases.read(words, NOW, BERLIN)
     assert str(refused.value)[-1] in ".!?"
+
+
+@pytest.mark.parametrize(
+    "words", ["every month on the second last day 9:00 x", "every 2nd last friday of the month 9:00 x",
+              "every 15th and 3rd monday of the month 9:00 x"],
+)  # fmt: skip
+def test_days_that_can_not_be_told_together_are_refused(words: str) -> None:
+    with pytest.raises(phrases.PhraseError):
+        phrases.read(words, 1_782_864_000_000_000, "Europe/Berlin")
