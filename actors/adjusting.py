@@ -1,12 +1,12 @@
 """What changes when jobs run, without changing the jobs: pauses, skipping, snoozing, another zone; and why they ran."""
 
 import json
+from collections.abc import Callable
 
 from ..storage import rules
 from ..storage.errors import InvalidJobError
 from ..storage.values import Ending, JobRow, Outcome, Pause, Rezoned, Scope, Status
 from .dispatch import Dispatch
-from .lateness import LAST_INSTANT
 from .messages import (
     Accepted,
     Adjusted,
@@ -29,20 +29,18 @@ from .zone_data import ZONE_KEY, ZoneData
 
 PAGE = 500
 EXPLAINED = 20
-IDS_TOLD = 100
 
 
 class Adjusting:
-    """Answers for the desk, in its transaction. `earliest` is the earliest attempt that the last answer made."""
+    """Answers for the desk, in its transaction. `look_at` is told of each instant at which something is to be done."""
 
-    def __init__(self, dispatch: Dispatch, zone_data: ZoneData) -> None:
+    def __init__(self, dispatch: Dispatch, zone_data: ZoneData, look_at: Callable[[int], None]) -> None:
         self._dispatch = dispatch
         self._zone_data = zone_data
         self._store = dispatch.durable.store
-        self.earliest: int | None = None
+        self._look_at = look_at
 
     def answer(self, request: Adjustment | ListPauses | ExplainJob, now: int) -> Reply:
-        self.earliest = None
         match request:
             case PauseJobs():
                 return self._pause(request, now)
@@ -69,14 +67,15 @@ class Adjusting:
         pause = Pause(request.scope, request.key, now, request.until, request.on_resume, request.reason)
         if not request.only_longer or self._dispatch.pauses.is_longer(pause, now):
             self._dispatch.pauses.begin(pause)
-        self.earliest = request.until
+        if request.until is not None:
+            self._look_at(request.until)
         return Accepted()
 
     def _resume(self, request: ResumeJobs, now: int) -> Reply:
         if not self._dispatch.pauses.end(request.scope, request.key, now, request.on_resume):
             what = "all" if request.scope == Scope.ALL else f"{request.scope} {request.key!r}"
             return Refused(code="not_paused", sentence=f"{what} is not paused: see `bellringer pause --list`")
-        self.earliest = now
+        self._look_at(now)
         return Accepted()
 
     # Leaving out, and putting off
@@ -87,13 +86,10 @@ class Adjusting:
             refused = self._not_skippable(rows[0] if rows else None, str(request.key), now)
             if refused is not None:
                 return refused
-        skipped = []
-        for row in rows:
-            if self._not_skippable(row, row.id, now) is None:
-                skipped.append(row.id)
-                self._leave_out(row, now, "skipped: it was asked to leave out the next one")
-        after = rows[-1].seq if len(rows) == PAGE else None
-        return Adjusted(count=len(skipped), ids=tuple(skipped[:IDS_TOLD]), after=after)
+        skippable = [row for row in rows if self._not_skippable(row, row.id, now) is None]
+        for row in skippable:
+            self._leave_out(row, now, "skipped: it was asked to leave out the next one")
+        return Adjusted(count=len(skippable), after=rows[-1].seq if len(rows) == PAGE else None)
 
     def _not_skippable(self, row: JobRow | None, job_id: str, now: int) -> Refused | None:
         if row is None:
@@ -125,7 +121,7 @@ class Adjusting:
         if row is None or row.is_finished:
             return Refused(code="not_found", sentence=f"job {request.job_id!r} is not there")
         at = request.until if request.until is not None else max(now, row.due_at) + (request.by_us or 0)
-        at = min(at, LAST_INSTANT)
+        at = min(at, rules.MAX_INSTANT)
         planned = row.due_at if not row.attempts else now
         if at <= max(now, planned):
             sentence = f"job {request.job_id!r}: give an instant later than now and than its due time"
@@ -146,11 +142,11 @@ class Adjusting:
         rows = self._store.select(
             scope=Scope.CHAT, key=request.chat_id, user_id=request.user_id, after=request.after, limit=PAGE
         )
-        if request.user_id is None:
-            rows_to_move = [row for row in rows if not self._zone_data.has_own(row.chat_id, row.user_id)]
-        else:
-            rows_to_move = rows
-        count = sum(self._move_to(row, request.zone, now) for row in rows_to_move)
+        count = sum(
+            self._move_to(row, request.zone, now)
+            for row in rows
+            if request.user_id is not None or not self._zone_data.has_own(row.chat_id, row.user_id)
+        )
         return Adjusted(count=count, after=rows[-1].seq if len(rows) == PAGE else None)
 
     def _move_to(self, row: JobRow, zone: str, now: int) -> bool:
@@ -199,8 +195,7 @@ class Adjusting:
         self._dispatch.vanished(self._dispatch.durable, seq)
         if at is not None:
             self._dispatch.durable.backlog.rewind(at)
-            if self.earliest is None or at < self.earliest:
-                self.earliest = at
+            self._look_at(at)
 
 
 def _passed_in_a_pause(row: JobRow, now: int) -> bool:

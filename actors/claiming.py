@@ -125,10 +125,10 @@ class Claiming:
         events: list[Event],
     ) -> None:
         """While what is due has piled up, give a share of the places to what has just become due."""
-        heads = shelf.backlog.heads()
-        share = max(1, self._hosts.free_places() // RECENT_SHARE)
-        if not heads or min(heads)[0] >= now - RECENT_US or not self._hosts.free_places():
+        places, heads = self._hosts.free_places(), shelf.backlog.heads()
+        if not places or not heads or min(heads)[0] >= now - RECENT_US:
             return
+        share = max(1, places // RECENT_SHARE)
         self._read_recent(shelf, now)
         for row in shelf.backlog.recent():
             if len(claims) >= share:

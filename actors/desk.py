@@ -58,7 +58,7 @@ class Desk:
         self._dispatch = dispatch
         self._zone_data = zone_data
         self._health = health
-        self._adjusting = Adjusting(dispatch, zone_data)
+        self._adjusting = Adjusting(dispatch, zone_data, self._look_at)
         self._answered: OrderedDict[str, ReplyBatch] = OrderedDict()
         self.earliest: int | None = None
         """The earliest attempt that the last batch made, for the timer."""
@@ -174,10 +174,7 @@ class Desk:
             case GetHealth():
                 return self._health(now)
             case PauseJobs() | ResumeJobs() | SkipNext() | SnoozeJob() | ChangeZone() | ListPauses() | ExplainJob():
-                reply = self._adjusting.answer(request, now)
-                if self._adjusting.earliest is not None:
-                    self._earlier(self._adjusting.earliest)
-                return reply
+                return self._adjusting.answer(request, now)
 
     def _job(self, job_id: str) -> JobRow | None:
         row = self._dispatch.durable.store.get(job_id)
@@ -259,9 +256,9 @@ class Desk:
 
     def _appeared(self, shelf: Shelf, at: int) -> None:
         shelf.backlog.rewind(at)
-        self._earlier(at)
+        self._look_at(at)
 
-    def _earlier(self, at: int) -> None:
+    def _look_at(self, at: int) -> None:
         if self.earliest is None or at < self.earliest:
             self.earliest = at
 

@@ -1,16 +1,14 @@
 """What a due row gets: to run, to be recorded as skipped, or both. Functions of values; `now` is an argument."""
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..storage import rules, values
-from ..storage.rules import Rule
+from ..storage.rules import MAX_INSTANT
 from ..storage.values import CatchUp, Claim, DueRow, Ending, Misfire, Outcome, Overlap
+from .series import Series
 
 DEFAULT_GRACE_US = 60_000_000
 """How late a run may be that is to be skipped when late, where its job does not say."""
-
-LAST_INSTANT = 253_402_300_799_999_999
 
 BY_RUN = values.RUN
 BY_SNOOZE = values.SNOOZE
@@ -37,55 +35,6 @@ class Decision(NamedTuple):
     beside: int | None = None
 
 
-@dataclass(slots=True)
-class _Series:
-    """The due times of a job from `first` on, of which the earliest are dropped one stretch after the other."""
-
-    rule: Rule
-    first: int | None
-    now: int
-    dropped: list[Ending] = field(default_factory=list)
-
-    @property
-    def latest(self) -> int:
-        """The last due time up to now. A first one that lies beside the rule (its zone has moved) stands for itself."""
-        assert self.first is not None
-        found = self.rule.previous(self.now)
-        return self.first if found is None or found < self.first else found
-
-    @property
-    def is_due(self) -> bool:
-        return self.first is not None and self.first <= self.now
-
-    def count(self, last: int) -> int:
-        assert self.first is not None
-        return 1 + (self.rule.total(self.first + 1, last) if last > self.first else 0)
-
-    def drop_up_to(self, until: int, reason: str) -> None:
-        """Record the due times up to and with an instant as skipped."""
-        if self.first is None or self.first > until:
-            return
-        found = self.rule.previous(until)
-        last = self.first if found is None or found < self.first else found
-        count = self.count(last)
-        ending = Ending(Outcome.SKIPPED, self.first, self.now, reason=reason, count=count, last_due_at=last)
-        self.dropped.append(ending)
-        self.first = self.rule.next(last)
-
-    def drop_all_but(self, number: int, reason: str) -> None:
-        """Keep the latest so many of those that are due."""
-        latest = self.latest
-        if self.count(latest) <= number:
-            return
-        kept = latest
-        for _ in range(number - 1):
-            earlier = self.rule.previous(kept - 1)
-            if earlier is None:
-                return
-            kept = earlier
-        self.drop_up_to(kept - 1, reason)
-
-
 def decide(row: DueRow, now: int, *, token: int, host: str, lease_us: int, parts: int = 0) -> Decision:
     """What becomes of a row that is due at `now`, were it handed to `host` under `token`.
 
@@ -107,7 +56,7 @@ def decide(row: DueRow, now: int, *, token: int, host: str, lease_us: int, parts
             return Decision(None, (), None, unreadable=str(error))
     else:
         try:
-            series = _Series(rules.of_job(row.rule, due_at), due_at, now)
+            series = Series(rules.of_job(row.rule, due_at), due_at, now)
             _drop(series, row, now)
             next_due_at = None if series.first is None else series.rule.next(series.first)
         except ValueError as error:
@@ -126,7 +75,7 @@ def decide(row: DueRow, now: int, *, token: int, host: str, lease_us: int, parts
     return Decision(claim, dropped, next_due_at)
 
 
-def _drop(series: _Series, row: DueRow, now: int) -> None:
+def _drop(series: Series, row: DueRow, now: int) -> None:
     """Drop what does not run: what was paused, overlapped, is too late, or is more than is made up for."""
     held_until = row.held_until or 0
     if row.held_by == BY_PAUSE:
@@ -189,4 +138,4 @@ def _too_late(row: DueRow, due_at: int, now: int) -> str | None:
 
 
 def _within(at: int) -> int | None:
-    return at if at <= LAST_INSTANT else None
+    return at if at <= MAX_INSTANT else None

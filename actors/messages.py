@@ -267,10 +267,9 @@ class HealthTold:
 
 @message
 class Adjusted:
-    """What was changed: how many jobs, and the first of their ids. `after`: there is more, from behind this row on."""
+    """How many jobs were changed. `after`: there is more, from behind this row on."""
 
     count: int
-    ids: tuple[str, ...] = ()
     after: int | None = None
 
 

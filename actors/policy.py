@@ -3,8 +3,9 @@
 from random import Random
 
 from ..storage import rules
+from ..storage.rules import MAX_INSTANT
 from ..storage.values import ClaimedRow, Delivery, Ending, Outcome, RunResult, Settlement
-from .lateness import BY_RUN, LAST_INSTANT
+from .lateness import BY_RUN
 
 max_job_attempts = 5
 """How often a job is tried whose context can't be built, and how often a handler may ask for a retry."""
@@ -148,7 +149,7 @@ def _again(
         row.token,
         event,
         None,
-        min(next_attempt_at, LAST_INSTANT),
+        min(next_attempt_at, MAX_INSTANT),
         row.next_due_at,
         attempts=max(0, attempts),
         crashes=row.crashes if crashes is None else crashes,

@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 import pendulum
 
 from ..storage import door, planning
-from ..storage.door import Duration
+from ..storage.durations import Duration
 from ..storage.errors import InvalidJobError
 from ..storage.values import ChatId, JobSpec
 from . import views

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..storage.rules import Rule, keeps_rhythm
-from ..storage.values import Ending, Outcome, Status
+from ..storage.values import Ending, Status
+from .series import Series
 
 Again = Callable[[int], int]
 """From the instant that a local time had to the one that it has now."""
@@ -67,10 +68,6 @@ def _onward(
     moved = again(planned)
     if moved > floor:
         return moved, None
-    first = moved if moved > behind else rule.next(behind)
-    if first is None or first > floor:
-        return rule.next(floor), None
-    last = rule.previous(floor)
-    last = first if last is None or last < first else last
-    count = 1 + (rule.total(first + 1, last) if last > first else 0)
-    return rule.next(floor), Ending(Outcome.SKIPPED, first, now, reason=reason, count=count, last_due_at=last)
+    series = Series(rule, moved if moved > behind else rule.next(behind), now)
+    series.drop_up_to(floor, reason)
+    return series.first, series.dropped[0] if series.dropped else None

@@ -18,7 +18,7 @@ def to_text(replies: Sequence[Reply]) -> str:
             case Accepted():
                 told.append(["accepted"])
             case Adjusted():
-                told.append(["adjusted", reply.count, list(reply.ids), reply.after])
+                told.append(["adjusted", reply.count, reply.after])
             case Refused():
                 told.append(["refused", reply.code, reply.sentence])
             case _:
@@ -38,8 +38,8 @@ def _reply(told: list[object] | None) -> Reply | None:
                 replaced=tuple(place for place in replaced if isinstance(place, int)),
                 due_at=tuple((int(place), int(at)) for place, at in known),
             )
-        case ["adjusted", int(count), [*ids], after]:
-            return Adjusted(count=count, ids=tuple(map(str, ids)), after=after if isinstance(after, int) else None)
+        case ["adjusted", int(count), after]:
+            return Adjusted(count=count, after=after if isinstance(after, int) else None)
         case ["cancelled", [*unknown]]:
             return Cancelled(unknown=tuple(place for place in unknown if isinstance(place, int)))
         case ["accepted"]:

@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, NoReturn, Unpack
 
 from ..storage import door, planning
-from ..storage.door import Duration
+from ..storage.durations import Duration
 from ..storage.planning import Terms
 from ..storage.values import ChatId, JobSpec, RunOrder
 from .dependencies import NOTHING_DECLARED, Dependency

@@ -26,7 +26,7 @@ ZONE: Final = "zone"
 HELP: Final = """\
 /remind 10s stand up – also in 2h, 18:30, tomorrow at 9, friday 18:00, 31 dec 23:59, 2030-12-25 08:00
 /remind every weekday 18:00 go home – also every 30m, every 2 weeks on monday 9:00, every month on the last day
-/every 1d water the plants – again and again, after so much time
+/every 1d water the plants – the same as /remind every 1d …
 /list – what is to come
 /cancel 3 – drop number 3 of the list
 /pause 3 – let number 3 rest, until /resume 3
@@ -93,13 +93,7 @@ class Chat:
     def _every(self, rest: str, now: int) -> str:
         if not rest:
             return "How often, and what? As in: /every 1d water the plants"
-        every = phrases.read_duration(rest)
-        if not every.text:
-            return f"Remind you of what? Write it behind the time: /every {_shown(rest)} water the plants"
-        if every.us < SHORTEST_EVERY_US:
-            return TOO_OFTEN
-        rule = rules.Every(interval_us=every.us).starting(now)
-        return self._ring(phrases.Phrase(phrases.REPEAT, rule, every.text, zone=self.zone), _fitting(every.text), now)
+        return self._remind(f"every {rest}", now)
 
     def _list(self, _rest: str, now: int) -> str:
         waiting = list(self._reminders())

@@ -17,7 +17,6 @@ from .wording import (
     AT,
     DAY_US,
     END,
-    FARTHEST_US,
     HOUR_US,
     MINUTE_US,
     REPEAT,
@@ -33,7 +32,6 @@ __all__ = [
     "AFTER",
     "AT",
     "DAY_US",
-    "FARTHEST_US",
     "HOUR_US",
     "MINUTE_US",
     "REPEAT",
@@ -43,7 +41,6 @@ __all__ = [
     "PhraseError",
     "moment",
     "read",
-    "read_duration",
     "tell",
     "tell_duration",
     "tell_instant",
@@ -116,13 +113,6 @@ class Phrase(NamedTuple):
     zone: str = "UTC"
 
 
-class Length(NamedTuple):
-    """A span of time in microseconds, and the text behind it."""
-
-    us: int
-    text: str
-
-
 def read(words: str, now: int, zone: str, *, text_follows: bool = True) -> Phrase:
     """The time that the words name. `text_follows=False`: they are the time, and nothing else. Raises `PhraseError`."""
     words = words.strip()
@@ -135,19 +125,6 @@ def read(words: str, now: int, zone: str, *, text_follows: bool = True) -> Phras
     except InvalidJobError as error:
         raise repeating.refused(error) from None
     return Phrase(found.kind, rule, text, found.assumed_time, zone)
-
-
-def read_duration(words: str) -> Length:
-    """The span above zero that the words begin with. Raises `PhraseError`."""
-    words = words.strip()
-    cursor = wording.Cursor(words.translate(_SPACES))
-    begun = cursor.take(_IN) is not None
-    length = wording.span(cursor, wordy=begun)
-    if length is None:
-        raise _not_understood(cursor.words[cursor.place :])
-    if length.us > FARTHEST_US:
-        raise wording.too_far()
-    return Length(length.us, _text_behind(words, cursor.end))
 
 
 def tell(phrase: Phrase, now: int) -> str:

@@ -5,16 +5,16 @@ the way in: an id or a text that is accepted is stored as it came.
 """
 
 import json
-import math
 import re
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-import pendulum
-
+from .durations import Duration, microseconds, shown
 from .errors import InvalidJobError
-from .rules import MINIMUM_INTERVAL_US as MIN_INTERVAL_US
+from .rules.intervals import MAXIMUM_INTERVAL_US as MAX_INTERVAL_US
+from .rules.intervals import MINIMUM_INTERVAL_US as MIN_INTERVAL_US
+from .rules.zones import MAX_INSTANT
 from .values import CatchUp, ChatId, Delivery, JobSpec, Misfire, Overlap
 
 MAX_TEXT: Final = 512
@@ -24,11 +24,7 @@ MAX_ATTEMPTS: Final = 1_000_000
 MAX_CATCH_UP: Final = 1_000
 DEFAULT_CATCH_UP: Final = 100
 MAX_PARALLEL: Final = 1_000
-MAX_INTERVAL_US: Final = 36_525 * 86_400_000_000
-MAX_INSTANT: Final = 253_402_300_799_999_999
 DEFAULT_TIME_LIMIT_US: Final = 60_000_000
-
-Duration = int | float | timedelta
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -96,7 +92,7 @@ def instant(at: object, what: str) -> int:
 
 def interval_us(value: object, what: str) -> int:
     """Seconds, or a timedelta, as microseconds: from a millisecond up to a hundred years."""
-    us = _microseconds(value, what)
+    us = microseconds(value, what)
     if not MIN_INTERVAL_US <= us <= MAX_INTERVAL_US:
         raise InvalidJobError(f"{what} is {shown(value)}, but must be from 1 millisecond to 36525 days")
     return us
@@ -104,7 +100,7 @@ def interval_us(value: object, what: str) -> int:
 
 def span_us(value: object, what: str) -> int:
     """A duration of zero or more."""
-    us = _microseconds(value, what)
+    us = microseconds(value, what)
     if us < 0:
         raise InvalidJobError(f"{what} is {shown(value)}, but must not be below zero")
     return in_range(us, f"{what} is {shown(value)}")
@@ -112,7 +108,7 @@ def span_us(value: object, what: str) -> int:
 
 def delay_us(value: object, what: str, now: int = 0) -> int:
     """Like an interval, but zero and less mean at once. What leads from `now` past year 9999 is refused."""
-    us = max(0, _microseconds(value, what))
+    us = max(0, microseconds(value, what))
     in_range(now + us, f"{what} is {shown(value)}")
     return us
 
@@ -203,27 +199,6 @@ def _text(value: object, what: str) -> str:
         except UnicodeEncodeError:
             raise InvalidJobError(f"{what} is {shown(value)}, but must not hold a lone surrogate") from None
     return value if type(value) is str else str.__str__(value)
-
-
-def _microseconds(value: object, what: str) -> int:
-    if _is_calendar_time(value):
-        raise InvalidJobError(
-            f"{what} counts months or years, which are no fixed time: give days, or compute the instant first, "
-            f"as in pendulum.now().add(months=1)"
-        )
-    if isinstance(value, timedelta):
-        return timedelta.__floordiv__(value, _MICROSECOND)
-    if type(value) is int:
-        return value * 1_000_000
-    if type(value) is float and math.isfinite(value):
-        return round(value * 1_000_000) if abs(value) < 1e15 else int(value) * 1_000_000
-    raise InvalidJobError(f"{what} is {shown(value)}, but must be a number of seconds or a duration")
-
-
-def _is_calendar_time(value: object) -> bool:
-    if not isinstance(value, pendulum.Duration) or isinstance(value, pendulum.Interval):
-        return False
-    return bool(value.years or value.months)
 
 
 def in_range(us: object, what: str) -> int:
@@ -326,15 +301,3 @@ def _too_large() -> InvalidJobError:
     return InvalidJobError(
         f"the payload is larger than {MAX_PAYLOAD_BYTES} bytes (1 MiB) of JSON: store it elsewhere and schedule its key"
     )
-
-
-def shown(value: object) -> str:
-    """A value for a message: short, and printable whatever it holds."""
-    if isinstance(value, (str, bytes, bytearray)):
-        value = value[:61]
-    elif isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
-        return f"a whole number of {value.bit_length()} bits"
-    elif isinstance(value, (list, tuple, dict, set, frozenset)):
-        return f"a {type(value).__name__} of {len(value)}"
-    text = ascii(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"

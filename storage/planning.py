@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, TypedDict
 
 from . import door, rules
-from .door import Duration
+from .durations import Duration, shown
 from .errors import InvalidJobError
 from .rules import At, Every, Rule
 from .rules.zones import UTC
@@ -109,7 +109,7 @@ def job(
         within = rest.pop("within", None)
         due_until = None if within is None else now + door.delay_us(within, "within", now)
     except InvalidJobError as error:
-        raise InvalidJobError(f"job {door.shown(job_id)}: {error}" if named else str(error)) from None
+        raise InvalidJobError(f"job {shown(job_id)}: {error}" if named else str(error)) from None
     return door.job_spec(
         job_id,
         handler,
@@ -169,7 +169,7 @@ def _rule(when: When, zone: str | None) -> Rule:
             _refuse_naive(when.get("until"), "until")
         return parsed
     if not isinstance(rule, Rule):
-        raise InvalidJobError(f"rule is {door.shown(rule)}, but must be a rule, or text such as 'daily 09:00'")
+        raise InvalidJobError(f"rule is {shown(rule)}, but must be a rule, or text such as 'daily 09:00'")
     if bounds:
         raise InvalidJobError(f"`{bounds[0]}` belongs to the rule itself: rules.daily(…, {bounds[0]}=…)")
     return rule if zone is None else rule.in_zone(zone)

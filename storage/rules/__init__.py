@@ -6,24 +6,27 @@ of them as text, with `parse`. All take `zone`, `start`, `until`, `count` and `j
 """
 
 from collections.abc import Iterable
-from datetime import datetime, time, timedelta
+from datetime import datetime, time
 from typing import Unpack
 
+from ..durations import Duration, microseconds
 from ..errors import InvalidJobError
 from .base import Rule, spread_us
 from .calendar_rules import CalendarRule, Daily, Monthly, Weekly, Yearly, shown_time
 from .cron import Cron
 from .days import MonthDay, NthWeekday
-from .intervals import MINIMUM_INTERVAL_US, At, Every, instant_of, local_text, span_of
+from .intervals import MAXIMUM_INTERVAL_US, MINIMUM_INTERVAL_US, At, Every, instant_of, local_text
 from .notation import Bounds, parse
 from .recurrence import Recurrence, recurrence
 from .stored import dump, grid, load, of_job, rest, rest_us, rests
-from .zones import Zone, is_zone, local_of, moment, naive
+from .zones import MAX_INSTANT, Zone, is_zone, local_of, moment, naive
 from .zones import zone as zone_named
 
 TimesOfDay = str | time | Iterable[str | time]
 
 __all__ = [
+    "MAXIMUM_INTERVAL_US",
+    "MAX_INSTANT",
     "MINIMUM_INTERVAL_US",
     "At",
     "Bounds",
@@ -76,10 +79,11 @@ def at(when: datetime, *, zone: str | None = None) -> At:
     return At(at=when, zone=zone)
 
 
-def every(interval: float | timedelta, **bounds: Unpack[Bounds]) -> Every:
+def every(interval: Duration, **bounds: Unpack[Bounds]) -> Every:
     """A span of real time, in seconds or as a timedelta."""
     return Every(
-        interval_us=span_of(interval), zone=bounds.get("zone"), start=bounds.get("start"), until=bounds.get("until"),
+        interval_us=microseconds(interval, "the interval"), zone=bounds.get("zone"), start=bounds.get("start"),
+        until=bounds.get("until"),
         count=bounds.get("count"), jitter_us=spread_us(bounds.get("jitter")),
     )  # fmt: skip
 

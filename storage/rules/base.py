@@ -9,9 +9,10 @@ from typing import ClassVar, Final, Self, overload
 
 import pendulum
 
+from ..durations import Duration, microseconds, shown
 from ..errors import InvalidJobError
 from . import zones
-from .zones import MAX_INSTANT, SECOND_US
+from .zones import MAX_INSTANT
 
 MAX_COUNT: Final = 100_000
 _WALKED: Final = 64
@@ -117,9 +118,12 @@ class Rule(ABC):
         return found
 
     def moment(self, at: int) -> pendulum.DateTime:
-        """An instant as a datetime in the rule's zone."""
+        """An instant as a datetime in the rule's zone; in UTC where that would be past the year 9999."""
         utc = pendulum.DateTime(1970, 1, 1, tzinfo=pendulum.UTC) + timedelta(microseconds=at)
-        return utc.in_timezone(self.zone or zones.UTC)
+        try:
+            return utc.in_timezone(self.zone or zones.UTC)
+        except OverflowError:
+            return utc
 
     # How a rule becomes a job's own
 
@@ -254,16 +258,9 @@ def _microseconds(moment: datetime) -> int:
     return us
 
 
-def spread_us(jitter: float | timedelta | None) -> int:
-    """A jitter, in seconds or as a timedelta, as microseconds."""
-    if jitter is None:
-        return 0
-    if isinstance(jitter, timedelta):
-        us = timedelta.__floordiv__(jitter, _MICROSECOND)
-    elif isinstance(jitter, bool) or not isinstance(jitter, (int, float)) or not abs(jitter) < 1e13:
-        raise InvalidJobError(f"jitter is {ascii(jitter)[:40]}, but must be seconds or a timedelta")
-    else:
-        us = round(jitter * SECOND_US)
+def spread_us(jitter: Duration | None) -> int:
+    """A jitter as microseconds."""
+    us = 0 if jitter is None else microseconds(jitter, "jitter")
     if not 0 <= us <= 366 * zones.DAY_US:
-        raise InvalidJobError(f"jitter is {jitter!r}, but must be from 0 to 366 days")
+        raise InvalidJobError(f"jitter is {shown(jitter)}, but must be from 0 to 366 days")
     return us

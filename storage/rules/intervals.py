@@ -1,7 +1,7 @@
 """Rules that count elapsed time: every so often, and once."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import ClassVar, Final, Self
 
 from ..errors import InvalidJobError
@@ -124,15 +124,6 @@ def shown_span(us: int) -> str:
     elif whole or not parts:
         parts.append(f"{whole}s")
     return "".join(parts)
-
-
-def span_of(interval: float | timedelta) -> int:
-    """An interval in seconds, or as a timedelta, as microseconds."""
-    if isinstance(interval, timedelta):
-        return timedelta.__floordiv__(interval, timedelta(microseconds=1))
-    if isinstance(interval, bool) or not isinstance(interval, (int, float)) or not abs(interval) < 1e13:
-        raise InvalidJobError(f"the interval is {ascii(interval)[:40]}, but must be seconds or a timedelta")
-    return round(interval * SECOND_US)
 
 
 def local_text(at: At) -> str | None:

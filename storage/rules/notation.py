@@ -4,9 +4,10 @@ What a rule's `text` tells is read back as the same rule.
 """
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final, TypedDict, Unpack
 
+from ..durations import Duration
 from ..errors import InvalidJobError
 from .base import Rule, spread_us
 from .calendar_rules import WEEKDAYS, Daily, Monthly, Weekly, Yearly
@@ -24,7 +25,7 @@ class Bounds(TypedDict, total=False):
     start: datetime | None
     until: datetime | None
     count: int | None
-    jitter: float | timedelta | None
+    jitter: Duration | None
     """Seconds, or a timedelta."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bellringer.actors.lateness import LAST_INSTANT, Decision, decide
+from bellringer.actors.lateness import Decision, decide
 from bellringer.storage import rules
 from bellringer.storage.rules import Rule
 from bellringer.storage.values import Claim, DueRow
@@ -205,7 +205,7 @@ def test_a_rule_that_is_not_known_is_told_as_unreadable(rule: str) -> None:
 
 
 def test_b25_a_series_ends_with_the_last_instant_that_can_be_told() -> None:
-    last = LAST_INSTANT
+    last = rules.MAX_INSTANT
     row = due_row(rule=rules.grid(86_400 * SECOND), due_at=last - 5, next_attempt_at=last - 5)
     claim = decided(row, last).claim
     assert claim is not None

@@ -26,7 +26,7 @@ from bellringer.actors.messages import (
         Scheduled(replaced=(1,), due_at=((0, 1_782_907_200_000_000), (2, 0))),
         Accepted(),
         Adjusted(count=0),
-        Adjusted(count=501, ids=("a", "é 🎂"), after=77),
+        Adjusted(count=501, after=77),
         Refused(code="not_found", sentence="job 'a' is not there: é 🎂"),
     ],
 )

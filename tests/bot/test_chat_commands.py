@@ -321,7 +321,7 @@ def test_a_long_text_is_stored_whole_and_shown_short(say: Talk) -> None:
         ("/every", "How often, and what?"),
         ("/every 1d", "Remind you of what?"),
         ("/every 0.5s x", "That is too often for me"),
-        ("/every 18:30 x", "I don't see a time there"),
+        ("/every 18:30 x", "I don't understand how often"),
         ("/cancel", "Cancel which one?"),
         ("/cancel x", "Cancel which one?"),
         ("/cancel -1", "Cancel which one?"),
@@ -340,3 +340,18 @@ def test_a_long_text_is_stored_whole_and_shown_short(say: Talk) -> None:
 )
 def test_what_is_not_understood_gets_a_sentence_that_helps(say: Talk, line: str, says: str) -> None:
     assert say(line).startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("/every 1d at 9 water the plants", "every day at 09:00"),
+        ("/every 2 weeks on monday 9:00 water the plants", "every 2 weeks on Monday at 09:00"),
+        ("/every weekday 18:00 water the plants", "every weekday at 18:00"),
+        ("/every 1d water the plants", "every 1 d, by elapsed time"),
+    ],
+)
+def test_every_understands_what_remind_does(say: Talk, line: str, told: str) -> None:
+    answer = say(line)
+    assert told in answer
+    assert answer.endswith(": water the plants")

@@ -1,5 +1,6 @@
 """What no rule can mean is refused at once, with one kind of error and a sentence that helps."""
 
+import re
 import time
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -8,6 +9,7 @@ import pytest
 from bellringer.storage import rules
 from bellringer.storage.errors import InvalidJobError
 from tests.rules.telling import us, wall
+from tests.storage.refusing import refusal
 
 NOW = us("2026-01-01T00:00Z")
 
@@ -123,10 +125,7 @@ def test_b79_the_shortest_interval_is_a_millisecond_and_the_longest_36525_days()
     ],
 )
 def test_b79_a_text_without_sense_is_refused(text: str, sentence: str) -> None:
-    begun = time.thread_time_ns()
-    with pytest.raises(InvalidJobError, match=sentence):
-        rules.parse(text, start=wall("2026-01-01"))
-    assert time.thread_time_ns() - begun < 10_000_000
+    assert re.search(sentence, refusal(lambda: rules.parse(text, start=wall("2026-01-01"))))
 
 
 @pytest.mark.parametrize("text", [None, 5, b"daily 09:00", ["daily 09:00"]])

@@ -98,6 +98,18 @@ def test_b30_the_jobs_take_turns_so_that_none_waits_for_all_of_another(make_driv
     assert set(progress.values()) == {10}
 
 
+def test_b30_between_two_runs_a_job_that_catches_up_stands_behind_whatever_is_due_by_then(
+    make_drive: MakeDrive,
+) -> None:
+    drive = make_drive(places=1)
+    ran = note_runs(drive)
+    hourly(drive, catch_up="all(5)")
+    drive.schedule("work", id="later", after=6 * HOUR + 60)
+    go_away(drive, hours=6, minutes=10)
+    drive.advance(minutes=1)
+    assert ids(ran) == ["a", "later", "a", "a", "a", "a"]
+
+
 def test_b30_what_falls_due_meanwhile_starts_on_time(make_drive: MakeDrive) -> None:
     schedules = 500
     backlog = make_up(make_drive, schedules)

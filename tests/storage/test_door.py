@@ -2,7 +2,6 @@
 
 import json
 import math
-import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -16,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bellringer.storage import door
-from bellringer.storage.errors import InvalidJobError
+from bellringer.storage import door, rules
 from bellringer.storage.sqlite_store import open_store
 from bellringer.storage.values import CatchUp, Delivery, JobSpec, Misfire, Overlap
 from tests.contract.steps import T
+from tests.storage.refusing import refusal
 
 FIRST = datetime(1970, 1, 2)  # noqa: DTZ001
 LAST = datetime(9999, 12, 30)  # noqa: DTZ001
@@ -32,18 +31,6 @@ class Colour(StrEnum):
 
 def kind(value: object) -> str:
     return type(value).__name__
-
-
-def refusal(call: Callable[[], object]) -> str:
-    """The sentence of the refusal, which must come within 10 ms of this thread's own time."""
-    taken = []
-    for _ in range(3):
-        began = time.thread_time()
-        with pytest.raises(InvalidJobError) as caught:
-            call()
-        taken.append(time.thread_time() - began)
-    assert min(taken) < 0.010
-    return str(caught.value)
 
 
 def spec(job_id: Any = "a", handler: Any = "remind", **fields: Any) -> JobSpec:
@@ -139,7 +126,7 @@ def test_a_naive_datetime_is_refused_with_a_way_out() -> None:
         (0.1, 100_000),
         (1, 1_000_000),
         (timedelta(milliseconds=1), 1_000),
-        (timedelta(days=36_525), door.MAX_INTERVAL_US),
+        (timedelta(days=36_525), rules.MAXIMUM_INTERVAL_US),
         (pendulum.duration(days=1, microseconds=1), 86_400_000_001),
         (pendulum.duration(weeks=1), 604_800_000_000),
         (pendulum.datetime(2026, 1, 1) - pendulum.datetime(2025, 1, 1), 365 * 86_400_000_000),
@@ -175,7 +162,7 @@ def test_a_delay_of_nothing_or_less_means_at_once(delay: object, us: int) -> Non
 
 
 def test_b25_a_delay_past_the_year_9999_is_refused() -> None:
-    last = (door.MAX_INSTANT - T) // 1_000_000
+    last = (rules.MAX_INSTANT - T) // 1_000_000
 
     assert door.delay_us(last, "after", T) == last * 1_000_000
     assert "9999" in refusal(lambda: door.delay_us(last + 1, "after", T))
@@ -355,7 +342,7 @@ def test_jobs_of_a_chat_never_run_side_by_side(chat_id: int | str) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        *({"due_at": due_at} for due_at in (-1, door.MAX_INSTANT + 1, 1.5, None, True, "x")),
+        *({"due_at": due_at} for due_at in (-1, rules.MAX_INSTANT + 1, 1.5, None, True, "x")),
         *({"catch_up": catch_up} for catch_up in ("twice", "all(0)", None, ["all"])),
         *({"overlap": overlap} for overlap in ("parallel", "parallel(0)", None, ["skip"])),
         {"overlap": "parallel(2)", "chat_id": 42},
@@ -385,9 +372,9 @@ def test_a_refusal_is_short_and_printable_whatever_was_given() -> None:
 
 def test_b25_extreme_instants_come_back_from_the_file(path: Path) -> None:
     store = open_store(path)
-    instants = [0, 2**31 * 1_000_000, door.MAX_INSTANT]
+    instants = [0, 2**31 * 1_000_000, rules.MAX_INSTANT]
 
     store.put([spec(f"j{due_at}", due_at=due_at) for due_at in instants], T)
 
-    assert [row.next_attempt_at for row in store.due(door.MAX_INSTANT, 10)] == instants
+    assert [row.next_attempt_at for row in store.due(rules.MAX_INSTANT, 10)] == instants
     store.close()
