@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bellringer.handlers import languages, phrases
-from bellringer.handlers.phrases import FARTHEST_US, SECOND_US, PhraseError
+from bellringer.handlers.phrases import SECOND_US, PhraseError
+from bellringer.handlers.wording import FARTHEST_US
 from bellringer.storage.rules import At
 from tests.handlers.phrase_words import BERLIN, NOW, us
 
